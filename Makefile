@@ -1,0 +1,32 @@
+# `make help` lists what you can do here.
+VENV ?= .venv
+PY := $(VENV)/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test lint format bench faults demo-reset lock
+
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[36mmake %-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.installed: requirements-dev.txt requirements.txt
+	@test -x $(PY) || python3 -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+install: $(VENV)/.installed ## Make the virtual environment with the pinned requirements
+
+run: install ## Start everything and print where it is
+	@$(PY) manage.py run
+
+test: install ## Run every test on servers of their own
+	@$(PY) -m pytest -n 2
+
+lint: install ## Check style and types
+	@$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy .
+
+format: install ## Put the code into shape
+	@$(VENV)/bin/ruff check --fix . ; $(VENV)/bin/ruff format .
+
+lock: install ## Pin requirements*.in into requirements*.txt
+	@$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --annotation-style=line requirements.in -o requirements.txt
+	@$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --annotation-style=line requirements-dev.in -o requirements-dev.txt

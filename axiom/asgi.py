@@ -1,0 +1,9 @@
+"""What the web server runs."""
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "axiom.settings")
+
+from django.core.asgi import get_asgi_application  # noqa: E402
+
+application = get_asgi_application()
