@@ -3,13 +3,7 @@
 import inspect
 from typing import Any, ClassVar
 
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpRequest, JsonResponse
-from rest_framework import exceptions
 from rest_framework.response import Response
-from rest_framework.views import set_rollback
-
-from apps.events.context import current
 
 CONTENT_TYPE = "application/problem+json"
 

@@ -45,7 +45,7 @@ class TenantOwned(models.Model):
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.PROTECT, related_name="+")
 
     objects = TenantManager()
-    across_tenants = models.Manager()
+    across_tenants = models.Manager()  # noqa: DJ012
 
     class Meta:
         abstract = True

@@ -167,7 +167,7 @@ class Postgres:
         let_walk_to(binaries / program)
         done = subprocess.run(
             [str(binaries / program), *args],
-            cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            check=False, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             text=True, start_new_session=True, **popen_user(),  # type: ignore[call-overload]
         )  # fmt: skip
         if check and done.returncode:
