@@ -43,6 +43,7 @@ class TenantOwned(models.Model):
     """
 
     tenant = models.ForeignKey("accounts.Tenant", on_delete=models.PROTECT, related_name="+")
+    tenant_id: uuid.UUID | None
 
     objects = TenantManager()
     across_tenants = models.Manager()  # noqa: DJ012
