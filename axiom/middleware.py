@@ -1,4 +1,4 @@
-"""Gives every request an id and a trace, and forgets them when it ends."""
+"""Gives every request an id and a trace, and tells every error of the API as a problem."""
 
 import re
 import uuid
@@ -8,6 +8,14 @@ import structlog
 from django.http import HttpRequest, HttpResponse
 
 from apps.events import context
+from axiom.errors import (
+    CONTENT_TYPE,
+    SAFE_METHODS,
+    AxiomError,
+    is_api,
+    problem_of,
+    problem_of_status,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +37,45 @@ class RequestContextMiddleware:
                 "request", method=request.method, path=request.path, status=response.status_code
             )
             return response
+
+
+class ProblemMiddleware:
+    """Makes a problem of every error below /api/ that something else than our views answered.
+
+    An unmatched URL, a Django view, a middleware, a bug: whatever page they made is dropped,
+    so that nothing of it leaks and clients have one format to read.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not is_api(request):
+            return response
+        if response.status_code == 301 and request.method not in SAFE_METHODS:
+            response.status_code = 308  # 301 for a missing slash would turn the POST into a GET.
+        return response if _is_told(response) else _retold(request, response)
+
+    def process_exception(self, request: HttpRequest, exc: Exception) -> HttpResponse | None:
+        """An error of ours in a plain Django view; Django logs and answers the others."""
+        problem = problem_of(exc) if isinstance(exc, AxiomError) and is_api(request) else None
+        return problem.answer(request) if problem else None
+
+
+def _is_told(response: HttpResponse) -> bool:
+    return response.status_code < 400 or response.get("Content-Type") == CONTENT_TYPE
+
+
+def _retold(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    answer = problem_of_status(response.status_code).answer(request)
+    for name in ("Allow", "Retry-After", "WWW-Authenticate"):
+        if response.has_header(name):
+            answer[name] = response[name]
+    answer.cookies = response.cookies
+    # Django logged the page it made; a second line would say nothing new.
+    answer._has_been_logged = getattr(response, "_has_been_logged", False)  # type: ignore[attr-defined]
+    return answer
 
 
 def _request_id(request: HttpRequest) -> str:

@@ -1,0 +1,1 @@
+"""URL configurations with views made for tests."""
