@@ -30,7 +30,11 @@ class RequestContextMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with context.fresh(request_id=_request_id(request), trace_id=_trace_id(request)) as here:
+        with context.fresh(
+            request_id=_request_id(request),
+            trace_id=_trace_id(request),
+            source=f"{request.method} {request.path}"[:300],
+        ) as here:
             response = self.get_response(request)
             response["X-Request-ID"] = here.request_id
             log.info(

@@ -167,6 +167,16 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
 }
 
+# --- Events -----------------------------------------------------------------------------------
+EVENTS_BATCH = env.int("EVENTS_BATCH", default=500)
+EVENTS_LEASE_SECONDS = env.int("EVENTS_LEASE_SECONDS", default=30)
+EVENTS_NUDGE_PAUSE_SECONDS = env.float("EVENTS_NUDGE_PAUSE_SECONDS", default=1.0)
+EVENTS_RETRY_SECONDS = [5, 15, 45]
+EVENTS_HANDLER_TIMEOUT_SECONDS = env.float("EVENTS_HANDLER_TIMEOUT_SECONDS", default=30)
+EVENTS_RECLAIM_IDLE_SECONDS = env.int("EVENTS_RECLAIM_IDLE_SECONDS", default=300)
+EVENTS_OUTBOX_DAYS = env.int("EVENTS_OUTBOX_DAYS", default=7)
+EVENTS_INBOX_DAYS = env.int("EVENTS_INBOX_DAYS", default=14)
+
 # --- Work in the background -------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_ACKS_LATE = True

@@ -1,0 +1,1 @@
+"""What happened, carried: catalog, outbox, relay, bus, consumers, inbox, dead letters."""

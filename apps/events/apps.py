@@ -1,7 +1,13 @@
 from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
 from django.utils.translation import gettext_lazy as _
 
 
 class EventsConfig(AppConfig):
     name = "apps.events"
     verbose_name = _("Events")
+
+    def ready(self) -> None:
+        # Declaring an event or a consumer is enough: importing the module registers it.
+        autodiscover_modules("events")
+        autodiscover_modules("consumers")

@@ -17,6 +17,8 @@ class Context:
     actor: str = "system"
     trace_id: str = ""
     request_id: str = ""
+    source: str = ""
+    """What began it: "POST /api/v1/cases/", a consumer group, a task."""
     causation_id: uuid.UUID | None = None
 
 

@@ -1,0 +1,49 @@
+"""Every name that Axiom uses in Redis, in one place."""
+
+import uuid
+from enum import StrEnum
+from typing import Final
+
+EPOCH: Final = "axiom:epoch"
+NUDGE: Final = "axiom:nudge"
+
+
+class Stream(StrEnum):
+    """The streams that the relay fills and groups read."""
+
+    EVENTS = "axiom:events"
+    WATCHES = "axiom:watches"
+    WORKERS = "axiom:workers"
+    PROCESS_MINING = "axiom:process_mining"
+    METADATA_CHANGES = "axiom:metadata_changes"
+    CHAT = "axiom:chat"
+
+    @property
+    def dead_letters(self) -> str:
+        return dead_letters(self)
+
+    @property
+    def max_length(self) -> int:
+        return _LENGTHS.get(self, 100_000)
+
+
+_LENGTHS = {Stream.METADATA_CHANGES: 50_000, Stream.WORKERS: 50_000}
+DEAD_LETTER_LENGTH: Final = 10_000
+
+
+def dead_letters(stream: str) -> str:
+    return f"{stream}_dlq"
+
+
+def notifications(tenant_id: uuid.UUID | str) -> str:
+    """The stream that a tenant's browsers follow; it has no group."""
+    return f"axiom:notifications:{tenant_id}"
+
+
+def heartbeat(worker: str) -> str:
+    return f"axiom:worker:{worker}"
+
+
+def length_marks(stream: str) -> str:
+    """Which entry was the last when the stream had grown to which length."""
+    return f"axiom:length_marks:{stream}"

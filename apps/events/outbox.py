@@ -1,0 +1,145 @@
+"""Where every event begins: a row beside the change it tells of."""
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import redis
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+
+from . import keys
+from .catalog import Event
+from .connections import redis_client
+from .context import current
+from .errors import EventRefused, EventWithoutTenant, NotInTransaction, PayloadTooLarge
+from .ids import uuid7
+
+if TYPE_CHECKING:
+    from .message import Message
+
+log = structlog.get_logger(__name__)
+
+LARGEST_PAYLOAD = 256 * 1024
+
+# The constants of one publication stand once; only what differs between events is an array.
+_INSERT = """
+INSERT INTO event_outbox (
+    event_id, stream, event_type, schema_version, aggregate_type, aggregate_id, envelope, payload,
+    tenant_id, actor, trace_id, request_id, source, causation_id, replaces_id, occurred_at
+)
+SELECT e.event_id, e.stream, e.event_type, e.schema_version, e.aggregate_type, e.aggregate_id,
+       e.envelope::jsonb, e.payload::json,
+       %s, %s, %s, %s, %s, %s, %s, %s
+FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::smallint[], %s::text[], %s::text[],
+            %s::text[], %s::text[])
+  AS e(event_id, stream, event_type, schema_version, aggregate_type, aggregate_id, envelope, payload)
+"""
+
+
+def publish(event: Event, **circumstances: Any) -> UUID:
+    """Say that something happened, in the transaction in which it happens.
+
+    Tenant, actor and trace come from the context; `tenant=`, `actor=`, `cause=` (the message
+    that made us do it), `occurred_at=` and `replaces=` override it. Returns the event's id.
+    """
+    return publish_many([event], **circumstances)[0]
+
+
+def publish_many(
+    events: Iterable[Event],
+    *,
+    tenant: Any = None,
+    actor: Any = None,
+    cause: "Message | None" = None,
+    occurred_at: datetime | None = None,
+    replaces: UUID | None = None,
+) -> list[UUID]:
+    """Publish events in this order with one statement."""
+    rows = [_row(event) for event in events]
+    if not connection.in_atomic_block:
+        raise NotInTransaction
+    if not rows:
+        return []
+    constants = _constants(tenant, actor, cause, occurred_at, replaces)
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, [*constants, *map(list, zip(*rows, strict=True))])
+    _nudge_on_commit()
+    return [row[0] for row in rows]
+
+
+def _row(event: Event) -> tuple[UUID, str, str, int, str, str, str | None, str]:
+    kind = type(event)
+    beside = json.dumps(event.envelope_values()) if kind.envelope_fields else None
+    return (
+        uuid7(), str(kind.stream), kind.type, kind.version,
+        kind.aggregate, event.aggregate_id, beside, _payload(event),
+    )  # fmt: skip
+
+
+def _payload(event: Event) -> str:
+    try:
+        payload = event.payload_json()
+    except ValueError as error:  # pydantic's serialisation errors are ValueErrors
+        raise EventRefused(f"{event.type}: not JSON: {error}") from error
+    if len(payload) > LARGEST_PAYLOAD // 4 and len(payload.encode()) > LARGEST_PAYLOAD:
+        raise PayloadTooLarge
+    if "NaN" in payload or "Infinity" in payload:
+        _refuse_numbers_json_lacks(event, payload)
+    return payload
+
+
+def _refuse_numbers_json_lacks(event: Event, payload: str) -> None:
+    def refuse(constant: str) -> None:
+        raise EventRefused(f"{event.type}: {constant} is not a JSON number.")
+
+    json.loads(payload, parse_constant=refuse)
+
+
+def _constants(
+    tenant: Any, actor: Any, cause: "Message | None", occurred_at: datetime | None,
+    replaces: UUID | None,
+) -> Sequence[Any]:  # fmt: skip
+    here = current()
+    tenant_id = getattr(tenant, "pk", tenant) or (cause.tenant_id if cause else here.tenant_id)
+    if tenant_id is None:
+        raise EventWithoutTenant
+    return (
+        tenant_id,
+        str(getattr(actor, "email", actor) or here.actor),
+        (cause.trace_id if cause else here.trace_id) or uuid7().hex,
+        here.request_id,
+        here.source,
+        cause.event_id if cause else here.causation_id,
+        replaces,
+        occurred_at or timezone.now(),
+    )
+
+
+def _nudge_on_commit() -> None:
+    """Wake the relay once per transaction, however many events it holds."""
+    waiting = connection.run_on_commit
+    if not any(hook[1] is nudge for hook in reversed(waiting)):
+        transaction.on_commit(nudge)
+
+
+_no_nudge_before = 0.0
+
+
+def nudge() -> None:
+    """Tell the relay that there is work. Losing this costs a poll interval, never an event."""
+    global _no_nudge_before
+    if time.monotonic() < _no_nudge_before:
+        return
+    try:
+        pipe = redis_client("nudge").pipeline(transaction=False)
+        pipe.lpush(keys.NUDGE, 1).ltrim(keys.NUDGE, 0, 0).execute()
+    except redis.RedisError as error:
+        # Redis is away: do not make every request wait to find that out again.
+        _no_nudge_before = time.monotonic() + settings.EVENTS_NUDGE_PAUSE_SECONDS
+        log.warning("relay not nudged", error=str(error))
