@@ -40,3 +40,12 @@ def free_form():
 
     yield FreeForm
     catalog.forget(FreeForm)
+
+
+@pytest.fixture
+def declared():
+    """Forgets the event types that a test declares."""
+    classes = []
+    yield lambda *more: classes.extend(more)
+    for event_class in classes:
+        catalog.forget(event_class)
