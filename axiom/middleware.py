@@ -1,13 +1,16 @@
-"""Gives every request an id and a trace, and tells every error of the API as a problem."""
+"""Names and counts every request, and tells every error of the API as a problem."""
 
 import re
+import time
 import uuid
 from collections.abc import Callable
 
 import structlog
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from apps.events import context
+from axiom import metrics
 from axiom.errors import (
     CONTENT_TYPE,
     SAFE_METHODS,
@@ -19,8 +22,9 @@ from axiom.errors import (
 
 log = structlog.get_logger(__name__)
 
-_ACCEPTABLE_ID = re.compile(r"^[A-Za-z0-9._-]{8,64}$")
-_TRACEPARENT = re.compile(r"^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$")
+_ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_TRACEPARENT = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class RequestContextMiddleware:
@@ -35,11 +39,10 @@ class RequestContextMiddleware:
             trace_id=_trace_id(request),
             source=f"{request.method} {request.path}"[:300],
         ) as here:
+            began = time.perf_counter()
             response = self.get_response(request)
             response["X-Request-ID"] = here.request_id
-            log.info(
-                "request", method=request.method, path=request.path, status=response.status_code
-            )
+            _tell(request, response, seconds=time.perf_counter() - began)
             return response
 
 
@@ -84,9 +87,32 @@ def _retold(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 
 def _request_id(request: HttpRequest) -> str:
     given = request.headers.get("X-Request-ID", "")
-    return given if _ACCEPTABLE_ID.match(given) else uuid.uuid4().hex
+    return given if _ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex
 
 
 def _trace_id(request: HttpRequest) -> str:
-    given = _TRACEPARENT.match(request.headers.get("traceparent", ""))
+    given = _TRACEPARENT.fullmatch(request.headers.get("traceparent", ""))
     return given.group(1) if given else uuid.uuid4().hex
+
+
+def _tell(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    """The request's line in the log and its share in the metrics."""
+    method = request.method if request.method in _METHODS else "OTHER"
+    route = _route(request)
+    metrics.REQUESTS.labels(method, route, response.status_code).inc()
+    metrics.REQUEST_SECONDS.labels(method, route).observe(seconds)
+    log.info(
+        "request",
+        method=request.method,
+        path=request.path,
+        route=route,
+        status=response.status_code,
+        milliseconds=round(seconds * 1000, 1),
+    )
+
+
+def _route(request: HttpRequest) -> str:
+    """The pattern that matched: paths themselves are without number."""
+    if request.resolver_match:
+        return f"/{request.resolver_match.route}"
+    return "static" if request.path.startswith(settings.STATIC_URL) else "unmatched"

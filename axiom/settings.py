@@ -65,16 +65,18 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    # First, so that every answer, a redirect or a static file too, has its id and its log line.
+    "axiom.middleware.RequestContextMiddleware",
+    "axiom.policy.PolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "axiom.middleware.RequestContextMiddleware",
     "axiom.middleware.ProblemMiddleware",
-    "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "axiom.personal.PersonalMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -110,10 +112,17 @@ CACHES = {
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "axiom:cache",
-        "OPTIONS": {"CLIENT_CLASS": "django_redis.client.DefaultClient"},
+        "OPTIONS": {
+            "CLIENT_CLASS": "django_redis.client.DefaultClient",
+            # A cache that is away is a slower site, not a broken one.
+            "IGNORE_EXCEPTIONS": True,
+            "SOCKET_CONNECT_TIMEOUT": 1,
+            "SOCKET_TIMEOUT": 1,
+        },
     }
 }
-SESSION_ENGINE = "django.contrib.sessions.backends.cached_db"
+# Not cached: a session ended while Redis is away would come back to life with it.
+SESSION_ENGINE = "django.contrib.sessions.backends.db"
 
 # --- People -----------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
@@ -189,7 +198,8 @@ CELERY_TIMEZONE = "UTC"
 
 # --- Files ------------------------------------------------------------------------------------
 STATIC_URL = "static/"
-STATIC_ROOT = env.path("STATIC_ROOT", default=BASE_DIR / "staticfiles")()
+# Collected only for production; elsewhere files are served from where they are written.
+STATIC_ROOT = env.str("STATIC_ROOT", default=str(BASE_DIR / "staticfiles") if PRODUCTION else None)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -217,7 +227,7 @@ CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
         "script-src": [SELF, NONCE],
-        "style-src": [SELF, "'unsafe-inline'"],
+        "style-src": [SELF, NONCE],
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
@@ -227,11 +237,25 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
+# The console's toolkit evaluates expressions written in its pages and styles them in place.
+CONSOLE_POLICY_ADDITIONS = {
+    "script-src": ["'unsafe-eval'"],
+    "style-src": ["'unsafe-inline'"],
+}
+PERMISSIONS_POLICY = ", ".join(
+    f"{feature}=()"
+    for feature in ("camera", "microphone", "geolocation", "payment", "usb", "browsing-topics")
+)
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 
 # --- Telling what happens ---------------------------------------------------------------------
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
 LOGGING_CONFIG = "axiom.logs.configure"
 LOGGING = {"level": LOG_LEVEL, "format": env.str("LOG_FORMAT", default="json")}
+# Every process on this machine counts here, and /metrics adds up.
+METRICS_DIR = Path(env.str("METRICS_DIR", default=str(AXIOM_DIR / "metrics")))
+# Who may read /metrics: the bearer of this token. Without one: this machine, not in production.
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # --- Console ----------------------------------------------------------------------------------
 UNFOLD = {
