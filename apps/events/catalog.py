@@ -49,6 +49,8 @@ class Event(BaseModel):
     label: ClassVar[_Text]
     aliases: ClassVar[tuple[str, ...]]
     example: ClassVar[Payload] = {}
+    example_beside: ClassVar[Payload] = {}
+    """What travels beside the example, for types with fields in the envelope."""
     upcasters: ClassVar[dict[int, Upcaster]] = {}
     """From version n to n + 1, so that what was written long ago can still be read."""
     envelope_fields: ClassVar[frozenset[str]] = frozenset()
@@ -117,12 +119,14 @@ def _check_declaration(event_class: type[Event]) -> None:
 
 
 def _register(event_class: type[Event]) -> None:
-    known = _types.setdefault(event_class.type, event_class)
-    if known is not event_class and known.__qualname__ != event_class.__qualname__:
+    known = _types.get(event_class.type, event_class)
+    if known.__qualname__ != event_class.__qualname__:
         raise TypeError(f"{event_class.type} is declared twice: {known} and {event_class}.")
-    _types[event_class.type] = event_class
     for alias in event_class.aliases:
-        _aliases[alias] = event_class.type
+        if alias in _types or _aliases.get(alias, event_class.type) != event_class.type:
+            raise TypeError(f"{event_class.__name__}: {alias!r} already names another event.")
+    _types[event_class.type] = event_class
+    _aliases.update(dict.fromkeys(event_class.aliases, event_class.type))
 
 
 def forget(event_class: type[Event]) -> None:
@@ -185,9 +189,19 @@ def fingerprint(event_class: type[Event]) -> str:
 
 
 def _without_prose(node: Any) -> Any:
-    if isinstance(node, dict):
-        prose = {"title", "description", "examples"} if "type" in node or "$ref" in node else set()
-        return {k: _without_prose(v) for k, v in node.items() if k not in prose}
     if isinstance(node, list):
         return [_without_prose(item) for item in node]
-    return node
+    if not isinstance(node, dict):
+        return node
+    return {
+        # Below these, keys are names of fields and classes, and a field may be called "title".
+        key: {name: _without_prose(inner) for name, inner in value.items()}
+        if key in _BY_NAME
+        else _without_prose(value)
+        for key, value in node.items()
+        if key not in _PROSE
+    }
+
+
+_PROSE = {"title", "description", "examples"}
+_BY_NAME = {"properties", "$defs"}

@@ -1,6 +1,7 @@
 """The catalog: declared once, refused clearly, readable for ever."""
 
 import pytest
+from pydantic import create_model
 
 from apps.events import catalog
 from apps.events.catalog import Event, InEnvelope
@@ -72,6 +73,19 @@ def test_two_declarations_of_one_type_are_refused():
             t: str
 
 
+def test_an_alias_that_already_names_another_event_is_refused():
+    with pytest.raises(TypeError, match=r"'case\.created' already names another event"):
+
+        class Impostor(
+            Event, type="TEST_IMPOSTOR", aggregate="t", key="t", aliases=("case.created",)
+        ):
+            t: str
+
+    assert catalog.canonical("case.created") == "CASE_CREATED"
+    with pytest.raises(UnknownEventType):
+        catalog.canonical("TEST_IMPOSTOR")
+
+
 def test_a_fingerprint_follows_the_schema_and_not_the_prose(declared):
     class First(Event, type="TEST_FIRST", aggregate="t", key="t"):
         t: str
@@ -88,3 +102,16 @@ def test_a_fingerprint_follows_the_schema_and_not_the_prose(declared):
     declared(First, Documented, Wider)
     assert catalog.fingerprint(First) == catalog.fingerprint(Documented)
     assert catalog.fingerprint(First) != catalog.fingerprint(Wider)
+
+
+def test_a_field_called_title_is_not_prose(declared):
+    class With(Event, type="TEST_WITH", aggregate="t", key="t"):
+        t: str
+        inner: create_model("Inner", type=(str, ""), title=(str, ""))
+
+    class Without(Event, type="TEST_WITHOUT", aggregate="t", key="t"):
+        t: str
+        inner: create_model("Inner", type=(str, ""))
+
+    declared(With, Without)
+    assert catalog.fingerprint(With) != catalog.fingerprint(Without)
