@@ -52,6 +52,10 @@ _TEMPLATE_CALL = re.compile(rf"(?<!\w)({'|'.join(CALLS)})\(({_TEXT}(?:,\s*{_TEXT
 _PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[sd]|\{[\w.]*(?:![rsa])?(?::[^}]*)?\}")
 
 
+# What went wrong and what happened are told by docstrings.
+FAMILIES_THAT_SPEAK = ("AxiomError", "Event")
+
+
 class Message(NamedTuple):
     text: str
     plural: str = ""
@@ -86,20 +90,20 @@ def _constant(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def error_sentences(sources: Iterable[str]) -> Iterator[Message]:
-    """The docstrings of AxiomError and all its descendants: they are what people are told."""
+def sentences(sources: Iterable[str], family: str) -> Iterator[Message]:
+    """The docstrings of a class and all its descendants: they are what people are told."""
     classes = [
         node
         for source in sources
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.ClassDef)
     ]
-    errors, before = {"AxiomError"}, 0
-    while len(errors) > before:
-        before = len(errors)
-        errors |= {node.name for node in classes if errors & set(map(ast.unparse, node.bases))}
+    names, before = {family}, 0
+    while len(names) > before:
+        before = len(names)
+        names |= {node.name for node in classes if names & set(map(ast.unparse, node.bases))}
     for node in classes:
-        if node.name in errors and (words := ast.get_docstring(node)):
+        if node.name in names and (words := ast.get_docstring(node)):
             yield Message(words.split("\n\n")[0])
 
 
@@ -120,7 +124,8 @@ def collect(folders: Iterable[Path]) -> dict[Message, None]:
             found |= dict.fromkeys(messages_in_python(source))
         for path in templates:
             found |= dict.fromkeys(messages_in_template(path.read_text()))
-        found |= dict.fromkeys(error_sentences(sources))
+        for family in FAMILIES_THAT_SPEAK:
+            found |= dict.fromkeys(sentences(sources, family))
     return found
 
 

@@ -11,11 +11,13 @@ Declaring it is enough: the catalog finds it by importing each app's `events.py`
 """
 
 import hashlib
+import inspect
 import json
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import pydantic
+from django.utils.translation import gettext
 from pydantic import BaseModel, ConfigDict
 
 from .errors import PayloadDoesNotFit, UnknownEventType
@@ -93,6 +95,11 @@ class Event(BaseModel):
     def envelope_values(self) -> dict[str, str]:
         values = ((name, getattr(self, name)) for name in sorted(self.envelope_fields))
         return {name: str(value) for name, value in values if value is not None}
+
+    @classmethod
+    def happening(cls) -> str:
+        """What happened, in one sentence of the reader's language: the class's docstring."""
+        return gettext(inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0])
 
     @classmethod
     def payload_schema(cls) -> Payload:
@@ -182,10 +189,18 @@ def _reasons(event_class: type[Event], error: pydantic.ValidationError) -> str:
     return f"{event_class.type}: {'; '.join(reasons)}."
 
 
+def bare_schema(event_class: type[Event]) -> Payload:
+    """The payload's schema without titles and descriptions: what programs depend on."""
+    return dict(_without_prose(event_class.payload_schema()))
+
+
 def fingerprint(event_class: type[Event]) -> str:
     """Changes when the payload's schema changes; descriptions and titles do not count."""
-    bare = json.dumps(_without_prose(event_class.payload_schema()), sort_keys=True)
-    return hashlib.sha256(bare.encode()).hexdigest()
+    return fingerprint_of(bare_schema(event_class))
+
+
+def fingerprint_of(schema: Payload) -> str:
+    return hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest()
 
 
 def _without_prose(node: Any) -> Any:

@@ -154,18 +154,18 @@ class ColumnModified(
     key="datasource_name",
     label=_("Column changed"),
 ):
-    """A column changed, appeared, disappeared or was renamed.
+    """A column changed, appeared, disappeared or was renamed."""
 
-    `change` says which. Modified: `changes` holds what differs. Added: every `old` in `changes` is
-    null. Removed: every `new` is. Renamed: `column_name` is the new name, `previous_name` the old
-    one, and `changes` holds what differs besides.
-    """
-
-    column_name: str
-    change: Literal["modified", "added", "removed", "renamed"] = "modified"
-    previous_name: str | None = None
+    column_name: str = Field(description=noop("After a rename, the new name."))
+    change: Literal["modified", "added", "removed", "renamed"] = Field(
+        "modified", description=noop("What happened to the column.")
+    )
+    previous_name: str | None = Field(None, description=noop("Of a renamed column."))
     changes: dict[str, Change] = Field(
-        description=noop("By property: dtype, nullable, default, primary_key, foreign_key, ...")
+        description=noop(
+            "What differs, by property: dtype, nullable, default, primary_key, foreign_key, "
+            "indexes. Of an added column every old value is null, of a removed one every new."
+        )
     )
     breaking: bool | None = Field(
         None, description=noop("Whether queries that worked may fail now.")

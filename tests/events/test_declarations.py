@@ -1,7 +1,9 @@
 """The event table of the design, held against what the apps declare."""
 
+import inspect
 import json
 from decimal import Decimal
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -10,6 +12,7 @@ from django.utils.functional import Promise
 from apps.events import catalog
 from apps.events.catalog import Event
 from apps.events.errors import PayloadDoesNotFit
+from axiom.translation import Message, sentences
 
 TABLE = {
     # family: (stream, types)
@@ -180,6 +183,12 @@ def test_an_example_is_an_event_and_shows_every_field(kind):
 def test_a_type_is_labelled_and_told_in_one_sentence(kind):
     assert isinstance(kind.label, Promise)
     assert kind.__doc__.split("\n\n")[0].endswith(".")
+
+
+@each_type
+def test_what_happened_is_there_for_the_translator(kind):
+    source = Path(inspect.getfile(kind)).read_text()
+    assert Message(kind.happening()) in set(sentences([source], "Event"))
 
 
 @pytest.mark.parametrize("name", PAYLOADS_OF_THE_REQUIREMENTS)
