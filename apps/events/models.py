@@ -130,7 +130,6 @@ class Retry(models.Model):
     fields = models.JSONField(_("entry"))
     attempts = models.SmallIntegerField(_("attempts"), default=0)
     due_at = models.DateTimeField(_("due"))
-    locked_until = models.DateTimeField(_("held until"), null=True)
     created_at = models.DateTimeField(_("created"), db_default=Now())
 
     class Meta:
@@ -141,6 +140,8 @@ class Retry(models.Model):
         indexes = [
             # Read by every worker of the group, about once a second.
             models.Index(fields=["group", "due_at"], name="retry_due"),
+            # Read by ordered groups: does this aggregate have to wait?
+            models.Index(fields=["group", "aggregate", "id"], name="retry_aggregate"),
         ]
 
     def __str__(self) -> str:

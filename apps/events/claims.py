@@ -1,0 +1,303 @@
+"""The outbox's state machine in SQL: claim, settle, give back. One statement for each.
+
+PENDING -> PROCESSING -> PUBLISHED, back to PENDING for another attempt, DEAD at the end.
+
+Order per aggregate rests on two rules. A claim skips every event whose aggregate has an earlier
+one in flight or waiting for its retry. And whatever makes an event PENDING again takes the same
+advisory lock as a claim, so that a claim never looks while that happens.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+import psycopg
+
+Connection = psycopg.Connection[Any]
+
+
+def execute(
+    connection: Connection, query: str, params: Any = None, *, binary: bool = False
+) -> "psycopg.Cursor[Any]":
+    """Run a prepared statement; Django's own cursors bind on the client and prepare nothing."""
+    cursor = psycopg.Cursor(connection)
+    return cursor.execute(query.encode(), params, prepare=True, binary=binary)
+
+
+CLAIM_LOCK = "SELECT pg_advisory_xact_lock(hashtext('axiom.outbox.claim'))"
+
+# A row that failed before carries `next_retry_at` and is found by a small index of its own
+# (`parked`); all others are found by number, from the floor on. `busy` looks only as far as the
+# last candidate: what comes later blocks nobody. The dates let PostgreSQL skip other days' slices.
+_CLAIM = """
+WITH parked AS MATERIALIZED (
+    SELECT seq, aggregate_type, aggregate_id,
+           CASE status WHEN 'PENDING' THEN next_retry_at ELSE locked_until END AS due
+    FROM event_outbox
+    WHERE next_retry_at IS NOT NULL AND status IN ('PENDING', 'PROCESSING')
+), again AS MATERIALIZED (
+    SELECT seq, created_at, aggregate_type, aggregate_id FROM event_outbox
+    WHERE next_retry_at IS NOT NULL
+      AND (status = 'PENDING' AND next_retry_at <= now()
+           OR status = 'PROCESSING' AND locked_until <= now())
+    ORDER BY seq LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+), fresh AS MATERIALIZED (
+    SELECT seq, created_at, aggregate_type, aggregate_id FROM event_outbox o
+    WHERE seq >= %(floor)s AND created_at >= %(since)s AND created_at < now() + interval '1 day'
+      AND next_retry_at IS NULL
+      AND (status = 'PENDING' OR status = 'PROCESSING' AND locked_until <= now())
+      AND NOT EXISTS (SELECT FROM parked p WHERE p.aggregate_id = o.aggregate_id
+                      AND p.aggregate_type = o.aggregate_type AND p.seq < o.seq)
+    ORDER BY seq LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+), candidate AS MATERIALIZED (
+    SELECT * FROM fresh UNION ALL SELECT * FROM again
+), busy AS MATERIALIZED (
+    SELECT aggregate_type, aggregate_id, seq FROM event_outbox
+    WHERE seq >= %(floor)s AND seq <= (SELECT max(seq) FROM candidate)
+      AND created_at >= %(since)s AND created_at < now() + interval '1 day'
+      AND status = 'PROCESSING' AND locked_until > now()
+    UNION ALL SELECT aggregate_type, aggregate_id, seq FROM parked WHERE due > now()
+), chosen AS MATERIALIZED (
+    SELECT seq, created_at FROM candidate c
+    WHERE NOT EXISTS (SELECT FROM busy b WHERE b.aggregate_id = c.aggregate_id
+                      AND b.aggregate_type = c.aggregate_type AND b.seq < c.seq)
+      AND EXISTS (SELECT FROM event_bus_state WHERE NOT healing AND epoch = %(epoch)s)
+), claimed AS (
+    UPDATE event_outbox o
+    SET status = 'PROCESSING', attempt_count = attempt_count + 1, last_attempt_at = now(),
+        locked_by = %(owner)s, locked_until = now() + make_interval(secs => %(lease)s),
+        claim_token = %(token)s, updated_at = now()
+    FROM chosen c WHERE o.seq = c.seq AND o.created_at = c.created_at
+    RETURNING o.seq, o.created_at, o.stream, o.event_id::text, o.event_type, o.schema_version,
+              o.aggregate_type, o.aggregate_id, o.tenant_id::text, o.actor, o.trace_id,
+              replace(o.occurred_at::text, ' ', 'T'), o.payload::text, o.envelope::text,
+              o.attempt_count, o.max_attempts
+)
+SELECT * FROM claimed ORDER BY seq
+"""
+
+_WHY_NOTHING = """
+SELECT state.epoch = %(epoch)s AND NOT state.healing,
+       EXISTS (SELECT FROM event_outbox
+               WHERE seq >= %(floor)s AND created_at >= %(since)s AND next_retry_at IS NULL
+                 AND (status = 'PENDING' OR status = 'PROCESSING' AND locked_until <= now()))
+FROM event_bus_state state
+"""
+
+# The token fences: a relay whose lease expired and was taken over changes nothing here.
+_SETTLE = """
+UPDATE event_outbox o
+SET status = 'PUBLISHED', published_at = now(), updated_at = now(), entry_id = sent.entry_id,
+    locked_by = NULL, locked_until = NULL, next_retry_at = NULL
+FROM unnest(%(seqs)s::bigint[], %(entries)s::text[]) AS sent(seq, entry_id)
+WHERE o.seq = sent.seq AND o.created_at BETWEEN %(oldest)s AND %(newest)s
+  AND o.status = 'PROCESSING' AND o.claim_token = %(token)s
+"""
+
+_GIVE_BACK = """
+UPDATE event_outbox o
+SET status = 'PENDING', attempt_count = attempt_count - 1, updated_at = now(),
+    locked_by = NULL, locked_until = NULL
+WHERE o.seq = ANY(%(seqs)s) AND o.created_at BETWEEN %(oldest)s AND %(newest)s
+  AND o.status = 'PROCESSING' AND o.claim_token = %(token)s
+"""
+
+_FAIL = """
+UPDATE event_outbox o
+SET status = failed.status, next_retry_at = failed.retry_at, updated_at = now(),
+    locked_by = NULL, locked_until = NULL,
+    last_error_code = failed.code, last_error_message = failed.message
+FROM unnest(%(seqs)s::bigint[], %(statuses)s::text[], %(retry_ats)s::timestamptz[],
+            %(codes)s::text[], %(messages)s::text[])
+     AS failed(seq, status, retry_at, code, message)
+WHERE o.seq = failed.seq AND o.created_at BETWEEN %(oldest)s AND %(newest)s
+  AND o.status = 'PROCESSING' AND o.claim_token = %(token)s
+RETURNING o.seq
+"""
+
+
+class EpochOver(Exception):
+    """The bus lost its data, or is being healed: find out before claiming more."""
+
+
+class Claimed(NamedTuple):
+    """One claimed row, as the statement returns it; the payload is never decoded."""
+
+    seq: int
+    created_at: datetime
+    stream: str
+    event_id: str
+    event_type: str
+    schema_version: int
+    aggregate_type: str
+    aggregate_id: str
+    tenant_id: str
+    actor: str
+    trace_id: str
+    occurred_at: str
+    payload: str
+    envelope: str | None
+    attempt_count: int
+    max_attempts: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A batch that is ours until the lease ends."""
+
+    token: UUID
+    rows: Sequence[Claimed]
+
+    def naming(self, rows: Sequence[Claimed]) -> dict[str, Any]:
+        """What names some of its rows to a statement."""
+        days = [row.created_at for row in rows]
+        return {
+            "seqs": [row.seq for row in rows],
+            "oldest": min(days),
+            "newest": max(days),
+            "token": self.token,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What becomes of a row that the bus refused; without a time to retry it is given up."""
+
+    row: Claimed
+    code: str
+    message: str
+    retry_at: datetime | None
+
+
+@dataclass
+class Floor:
+    """The lowest number that can still wait; looking lower would only find settled rows.
+
+    Rows become visible at commit, not in the order of their numbers. So a number is passed
+    only when every transaction that could have taken it is over.
+    """
+
+    seq: int = 0
+    since: datetime = datetime(2000, 1, 1, tzinfo=UTC)
+    every_seconds: float = 0.2
+    _checked: float = field(default=0.0, repr=False)
+    _mark: "_Mark | None" = field(default=None, repr=False)
+
+    def advance(self, connection: Connection) -> None:
+        if time.monotonic() - self._checked < self.every_seconds:
+            return
+        self._checked = time.monotonic()
+        if self._mark is not None:
+            self._pass(connection, self._mark)
+        self._mark = self._mark or _Mark.read(connection)
+
+    def _pass(self, connection: Connection, mark: "_Mark") -> None:
+        row = execute(
+            connection,
+            """
+            SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, waiting.seq, waiting.day
+            FROM (VALUES (1)) one LEFT JOIN LATERAL (
+                SELECT seq, created_at AS day FROM event_outbox
+                WHERE seq >= %s AND seq <= %s AND created_at >= %s AND next_retry_at IS NULL
+                  AND status IN ('PENDING', 'PROCESSING') ORDER BY seq LIMIT 1) waiting ON true
+            """,
+            (self.seq, mark.number, self.since),
+        ).fetchone()
+        oldest_running, waiting, day = row  # type: ignore[misc]
+        if oldest_running < mark.xid:
+            return
+        self.seq = mark.number + 1 if waiting is None else waiting
+        self.since = min(mark.at, day or mark.at) - timedelta(hours=1)
+        self._mark = None
+
+
+class _Mark(NamedTuple):
+    """The newest number, and the transaction id below which all must be over to pass it."""
+
+    number: int
+    at: datetime
+    xid: int
+
+    @classmethod
+    def read(cls, connection: Connection) -> "_Mark":
+        # Two statements on purpose: the snapshot has to be taken after the number was read.
+        number = execute(
+            connection, "SELECT last_value, clock_timestamp() FROM event_outbox_seq_seq"
+        ).fetchone()
+        newest = execute(
+            connection, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+        ).fetchone()
+        return cls(*number, *newest)  # type: ignore[misc]
+
+
+class Outbox:
+    """The outbox as one relay sees it."""
+
+    def __init__(self, connection: Connection, owner: str, lease: float) -> None:
+        self.connection, self.owner, self.lease = connection, owner, lease
+        self.begin_epoch("")
+
+    def begin_epoch(self, epoch: str) -> None:
+        """What was settled in another epoch may wait again: look at everything once more."""
+        self.epoch, self.floor = epoch, Floor()
+
+    def claim(self, limit: int) -> Claim:
+        """Take up to `limit` events that may be sent now; looks further when those are blocked.
+
+        Raises EpochOver when the bus was lost meanwhile and this relay does not know it yet.
+        """
+        self.floor.advance(self.connection)
+        claim = self._claim(limit)
+        if not claim.rows and self._something_waits():
+            claim = self._claim(limit * 20)
+        return claim
+
+    def _claim(self, limit: int) -> Claim:
+        token = uuid4()
+        params = {"limit": limit, "owner": self.owner, "lease": self.lease, "token": token}
+        with self.connection.transaction(), self.connection.pipeline():
+            self._execute(CLAIM_LOCK)
+            cursor = self._execute(_CLAIM, params | self._place, binary=True)
+        return Claim(token, [Claimed._make(row) for row in cursor.fetchall()])
+
+    def _execute(
+        self, query: str, params: Any = None, *, binary: bool = False
+    ) -> "psycopg.Cursor[Any]":
+        return execute(self.connection, query, params, binary=binary)
+
+    @property
+    def _place(self) -> dict[str, Any]:
+        return {"floor": self.floor.seq, "since": self.floor.since, "epoch": self.epoch}
+
+    def _something_waits(self) -> bool:
+        row = self._execute(_WHY_NOTHING, self._place).fetchone()
+        if row is None or not row[0]:
+            raise EpochOver
+        return bool(row[1])
+
+    def settle(self, claim: Claim, rows: Sequence[Claimed], entry_ids: Sequence[str]) -> int:
+        """Mark rows as published; returns how many still were ours to mark."""
+        if not rows:
+            return 0
+        params = claim.naming(rows) | {"entries": list(entry_ids)}
+        return self._execute(_SETTLE, params).rowcount
+
+    def give_back(self, claim: Claim) -> None:
+        """Undo a claim whose sending was prevented by no fault of the events."""
+        with self.connection.transaction(), self.connection.pipeline():
+            self._execute(CLAIM_LOCK)
+            self._execute(_GIVE_BACK, claim.naming(claim.rows))
+
+    def fail(self, claim: Claim, failures: Sequence[Failure]) -> set[int]:
+        """Schedule another attempt or give up, in the caller's transaction; the numbers changed."""
+        params = claim.naming([failure.row for failure in failures]) | {
+            "statuses": ["PENDING" if f.retry_at else "DEAD" for f in failures],
+            "retry_ats": [f.retry_at for f in failures],
+            "codes": [f.code for f in failures],
+            "messages": [f.message for f in failures],
+        }
+        self._execute(CLAIM_LOCK)
+        return {seq for (seq,) in self._execute(_FAIL, params)}

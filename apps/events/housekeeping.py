@@ -1,0 +1,150 @@
+"""Keeps tables and streams at their size, and never takes what somebody still needs."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+import redis
+import structlog
+from django.conf import settings
+from django.db import Error as AnyDatabaseError
+from django.db import connection, transaction
+from django.utils import timezone
+
+from . import keys, partitions
+from .bus import Bus, BusUnavailable, StreamState
+from .connections import redis_client
+from .handlers import active_groups
+from .keys import Stream
+from .models import FailedAttempt
+
+log = structlog.get_logger(__name__)
+
+_CHUNK = 10_000
+_ORIGIN = "0-0"
+
+
+class Housekeeper:
+    """Does the chores of the whole installation; one of all running housekeepers does at a time."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.bus = bus
+
+    def run(self, stop: threading.Event) -> None:
+        chores: tuple[tuple[float, Callable[[], object]], ...] = (
+            (settings.EVENTS_TRIM_SECONDS, self.trim_streams),
+            (3600, self.keep_tables),
+        )
+        due = dict.fromkeys(chores, 0.0)
+        clock = 0.0
+        while not stop.is_set():
+            for chore in chores:
+                if clock >= due[chore]:
+                    due[chore] = clock + chore[0]
+                    self._do(chore[1])
+            stop.wait(settings.EVENTS_TRIM_SECONDS)
+            clock += settings.EVENTS_TRIM_SECONDS
+
+    def _do(self, chore: Callable[[], object]) -> None:
+        try:
+            with transaction.atomic():
+                if self._alone():
+                    chore()
+        except (AnyDatabaseError, BusUnavailable, redis.RedisError) as error:
+            log.warning("chore waits", chore=chore.__name__, error=str(error))
+            connection.close()
+
+    def _alone(self) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext('axiom.housekeeping'))")
+            row = cursor.fetchone()
+        return bool(row and row[0])
+
+    # Tables
+
+    def keep_tables(self) -> None:
+        """Make the coming days' slices, drop old ones, forget old proofs."""
+        today = timezone.now()
+        outbox_from = today - timedelta(days=settings.EVENTS_OUTBOX_DAYS)
+        with connection.cursor() as cursor:
+            made = partitions.ensure_partitions(cursor, today.date())
+            dropped = partitions.drop_partitions(cursor, outbox_from.date())
+        self._purge_default_slice(outbox_from)
+        self.purge_inbox()
+        if made or dropped:
+            log.info("outbox slices", made=made, dropped=dropped)
+
+    def _purge_default_slice(self, before: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"DELETE FROM {partitions.PREFIX}default "
+                "WHERE created_at < %s AND status IN ('PUBLISHED', 'DEAD')", [before]
+            )  # fmt: skip
+
+    def purge_inbox(self) -> int:
+        """Forget proofs that are older than any replay; returns how many."""
+        before = timezone.now() - timedelta(days=settings.EVENTS_INBOX_DAYS)
+        FailedAttempt.objects.filter(at__lt=before).delete()
+        gone = 0
+        while chunk := self._purge_chunk(before):
+            gone += chunk
+        return gone
+
+    def _purge_chunk(self, before: object) -> int:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                'DELETE FROM event_inbox WHERE (event_id, "group") IN ('
+                'SELECT event_id, "group" FROM event_inbox WHERE processed_at < %s LIMIT %s)',
+                [before, _CHUNK],
+            )  # fmt: skip
+            return int(cursor.rowcount)
+
+    # Streams
+
+    def trim_streams(self) -> None:
+        for stream in Stream:
+            self.trim_stream(stream)
+
+    def trim_stream(self, stream: Stream) -> int:
+        """Cut a stream to about its length, but never into what a group still needs."""
+        state = self.bus.state(stream)
+        if state is None:
+            return 0
+        self._mark_length(state)
+        surplus_ends = self._entry_when_length_was(stream, state.entries_added - stream.max_length)
+        keep_from = min((surplus_ends, *self._needed_from(state)), key=_order)
+        return self.bus.trim(stream, keep_from) if keep_from != _ORIGIN else 0
+
+    def _needed_from(self, state: StreamState) -> list[str]:
+        """For each group that exists in the code: the oldest entry it has not acknowledged."""
+        active = set(active_groups())
+        return [
+            group.oldest_pending_id or _after(group.last_delivered_id)
+            for group in state.groups
+            if group.group in active
+        ]
+
+    def _mark_length(self, state: StreamState) -> None:
+        """Remember which entry was the last at this length: streams cannot be asked by position."""
+        if state.entries_added:
+            marks = keys.length_marks(state.stream)
+            redis_client().zadd(marks, {state.last_id: state.entries_added})
+
+    def _entry_when_length_was(self, stream: Stream, length: int) -> str:
+        marks = keys.length_marks(stream)
+        client = redis_client()
+        found = client.zrevrangebyscore(marks, length, "-inf", start=0, num=1)
+        if not found:
+            return _ORIGIN
+        client.zremrangebyscore(marks, "-inf", f"({client.zscore(marks, found[0])}")
+        return found[0].decode()
+
+
+def _order(entry_id: str) -> tuple[int, int]:
+    ms, _, number = entry_id.partition("-")
+    return int(ms), int(number or 0)
+
+
+def _after(entry_id: str) -> str:
+    ms, number = _order(entry_id)
+    return f"{ms}-{number + 1}" if (ms, number) != (0, 0) else _ORIGIN

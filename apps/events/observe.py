@@ -1,0 +1,49 @@
+"""What the backbone tells of itself: counters and timings, by stream and group."""
+
+import time
+from collections import Counter as Tally
+from collections.abc import Iterable, Sequence
+
+from prometheus_client import Counter, Histogram
+
+from .claims import Claimed, Failure
+from .message import Message
+
+processed = Counter(
+    "axiom_outbox_processed_total", "Events that left the outbox", ["stream", "result"]
+)
+waits = Counter("axiom_relay_waits_total", "Times the relay waited for Redis or PostgreSQL")
+handled = Counter("axiom_events_handled_total", "Events handled", ["group", "result"])
+duration = Histogram(
+    "axiom_handler_duration_seconds", "Time in handlers", ["group", "event_type"],
+    buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60),
+)  # fmt: skip
+delay = Histogram(
+    "axiom_event_delay_seconds", "From the event to the end of its handling", ["group"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+)  # fmt: skip
+
+
+def relayed(rows: Iterable[Claimed]) -> None:
+    for stream, count in Tally(row.stream for row in rows).items():
+        processed.labels(stream, "published").inc(count)
+
+
+def relay_failed(failures: Sequence[Failure]) -> None:
+    for failure in failures:
+        processed.labels(failure.row.stream, "retry" if failure.retry_at else "dead").inc()
+
+
+def relay_waits() -> None:
+    waits.inc()
+
+
+def group_handled(group: str, messages: Sequence[Message]) -> None:
+    """Count a batch; the delay of its oldest event stands for all."""
+    if messages:
+        handled.labels(group, "done").inc(len(messages))
+        delay.labels(group).observe(max(0.0, time.time() - messages[0].occurred_at.timestamp()))
+
+
+def group_failed(group: str, result: str) -> None:
+    handled.labels(group, result).inc()
