@@ -11,14 +11,8 @@ from django.http import HttpRequest, HttpResponse
 
 from apps.events import context
 from axiom import metrics
-from axiom.errors import (
-    CONTENT_TYPE,
-    SAFE_METHODS,
-    AxiomError,
-    is_api,
-    problem_of,
-    problem_of_status,
-)
+from axiom.errors import AxiomError, is_api
+from axiom.problems import CONTENT_TYPE, SAFE_METHODS, problem_of, problem_of_status
 
 log = structlog.get_logger(__name__)
 
@@ -108,7 +102,16 @@ def _tell(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
         route=route,
         status=response.status_code,
         milliseconds=round(seconds * 1000, 1),
+        **_who(request),
     )
+
+
+def _who(request: HttpRequest) -> dict[str, str]:
+    """Who asked: by now the request acts for nobody again."""
+    login = getattr(request, "login", None)
+    if login is None:
+        return {}
+    return {"actor": login.user.email, "tenant_id": str(login.tenant_id or "")}
 
 
 def _route(request: HttpRequest) -> str:

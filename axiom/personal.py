@@ -7,6 +7,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
 
+from axiom.errors import is_api
+
 
 class PersonalMiddleware:
     """Speaks the person's language and tells the time of their zone."""
@@ -18,7 +20,9 @@ class PersonalMiddleware:
         user = request.user
         if isinstance(user, AnonymousUser):
             return self.get_response(request)
-        with translation.override(user.language), timezone.override(_zone(user.timezone)):
+        # The API tells every moment in UTC: its readers are programs.
+        zone = None if is_api(request) else _zone(user.timezone)
+        with translation.override(user.language), timezone.override(zone):
             response = self.get_response(request)
             response.headers.setdefault("Content-Language", translation.get_language())
             return response

@@ -62,6 +62,8 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "axes",
     "csp",
+    # An app to try on what every app is promised.
+    *(["tests.library"] if TESTING else []),
 ]
 
 MIDDLEWARE = [
@@ -76,6 +78,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "apps.accounts.middleware.LoginMiddleware",
     "axiom.personal.PersonalMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -139,14 +142,29 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+if TESTING:
+    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 LOGIN_URL = reverse_lazy("admin:login")
+PUBLIC_URL = env.str("PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
+# How many proxies of ours stand in front and append to X-Forwarded-For.
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
 AXES_FAILURE_LIMIT = env.int("LOGIN_FAILURE_LIMIT", default=10)
 AXES_COOLOFF_TIME = timedelta(minutes=env.int("LOGIN_LOCKOUT_MINUTES", default=15))
 AXES_VERBOSE = False
+# Both together: neither may one guesser lock a colleague out, nor one office all its people.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_USERNAME_FORM_FIELD = "username"
+AXES_USERNAME_CALLABLE = "apps.accounts.lockout.name_of"
+AXES_CLIENT_IP_CALLABLE = "axiom.api.client.client_ip"
+AXES_LOCKOUT_CALLABLE = "apps.accounts.lockout.answer"
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_DISABLE_ACCESS_LOG = True
+REFRESH_TOKEN_DAYS = env.int("REFRESH_TOKEN_DAYS", default=14)
 SIMPLE_JWT = {
     "ACCESS_TOKEN_LIFETIME": timedelta(minutes=env.int("ACCESS_TOKEN_MINUTES", default=15)),
-    "REFRESH_TOKEN_LIFETIME": timedelta(days=env.int("REFRESH_TOKEN_DAYS", default=14)),
+    "REFRESH_TOKEN_LIFETIME": timedelta(days=REFRESH_TOKEN_DAYS),
     "ROTATE_REFRESH_TOKENS": True,
     "BLACKLIST_AFTER_ROTATION": True,
 }
@@ -160,20 +178,37 @@ USE_TZ = True
 
 # --- API --------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["apps.accounts.authentication.LoginAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["axiom.api.permissions.RolePermission"],
+    "DEFAULT_THROTTLE_CLASSES": ["axiom.api.throttles.Throttle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "axiom.errors.handle",
+    "DEFAULT_PAGINATION_CLASS": "axiom.api.pagination.KeysetPagination",
+    "DEFAULT_FILTER_BACKENDS": [
+        "django_filters.rest_framework.DjangoFilterBackend",
+        "axiom.api.ordering.Ordering",
+    ],
+    "DEFAULT_METADATA_CLASS": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    "DEFAULT_SCHEMA_CLASS": "axiom.api.schema.ConventionSchema",
+    "EXCEPTION_HANDLER": "axiom.problems.handle",
+}
+API_THROTTLES = {
+    "anon": env.str("THROTTLE_ANON", default="60/min"),
+    "user": env.str("THROTTLE_USER", default="1200/min"),
+    "login": env.str("THROTTLE_LOGIN", default="30/min"),
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Axiom",
     "VERSION": "1",
+    "DEFAULT_GENERATOR_CLASS": "axiom.api.schema.Generator",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
 }
 
 # --- Events -----------------------------------------------------------------------------------
@@ -195,7 +230,10 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": "axiom:celery:"}
-CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {}
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
+    "forget stored answers": {"task": "axiom.tasks.purge_answers", "schedule": 3600},
+    "forget old logins": {"task": "apps.accounts.tasks.purge_logins", "schedule": 24 * 3600},
+}
 CELERY_TIMEZONE = "UTC"
 
 # --- Files ------------------------------------------------------------------------------------
@@ -222,7 +260,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = PRODUCTION
 SECURE_HSTS_PRELOAD = PRODUCTION
 SESSION_COOKIE_SECURE = PRODUCTION
 CSRF_COOKIE_SECURE = PRODUCTION
-CSRF_FAILURE_VIEW = "axiom.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "axiom.problems.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {

@@ -1,9 +1,19 @@
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from apps.accounts.views import SetPasswordView
 from axiom.metrics import metrics_view
 
+api = [
+    path("", include("apps.accounts.urls")),
+]
+
 urlpatterns = [
+    path("api/v1/", include(api)),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path("accounts/password/<uidb64>/<token>/", SetPasswordView.as_view(), name="set-password"),
     path("metrics", metrics_view, name="metrics"),
     path("admin/", admin.site.urls),
 ]

@@ -3,6 +3,8 @@
 import pytest
 from django.conf import settings
 
+PASSWORD = "correct horse battery"
+
 
 @pytest.fixture
 def redis_client():
@@ -12,3 +14,109 @@ def redis_client():
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         client.flushdb()
         yield client
+
+
+@pytest.fixture
+def acme(db):
+    """The tenant of Alice and Bob."""
+    from apps.accounts.models import Tenant
+
+    return Tenant.objects.create(name="Acme", slug="acme")
+
+
+@pytest.fixture
+def rival(db):
+    """Charlie's tenant."""
+    from apps.accounts.models import Tenant
+
+    return Tenant.objects.create(name="Rival", slug="rival")
+
+
+@pytest.fixture
+def member_of():
+    """Makes a person of a tenant, quietly: no event is published."""
+    from apps.accounts.models import Membership, User
+
+    def make(tenant, name, role):
+        user = User.objects.create_user(
+            f"{name}@{tenant.slug}.example", PASSWORD, name=name.title()
+        )
+        Membership.objects.create(tenant=tenant, user=user, role=role)
+        return user
+
+    return make
+
+
+@pytest.fixture
+def alice(acme, member_of):
+    """Owns: an admin of Acme."""
+    return member_of(acme, "alice", "admin")
+
+
+@pytest.fixture
+def bob(acme, member_of):
+    """May see: a viewer of Acme."""
+    return member_of(acme, "bob", "viewer")
+
+
+@pytest.fixture
+def charlie(rival, member_of):
+    """May not: an admin, but of another tenant."""
+    return member_of(rival, "charlie", "admin")
+
+
+@pytest.fixture
+def api_of():
+    """Makes the API client of a person, logged in with a token."""
+    from django.test import RequestFactory
+    from rest_framework.test import APIClient
+
+    from apps.accounts import services
+    from apps.accounts.models import LoginSession
+
+    def make(user, tenant=None):
+        memberships = user.memberships.filter(tenant=tenant) if tenant else user.memberships
+        login = services.open_login(
+            user=user,
+            membership=memberships.first(),
+            kind=LoginSession.Kind.TOKEN,
+            request=RequestFactory().get("/"),
+        )
+        client = APIClient(raise_request_exception=False)
+        client.login_session = login
+        client.credentials(HTTP_AUTHORIZATION=f"Bearer {services.issue_tokens(login=login).access}")
+        return client
+
+    return make
+
+
+@pytest.fixture
+def alice_api(alice, api_of):
+    return api_of(alice)
+
+
+@pytest.fixture
+def bob_api(bob, api_of):
+    return api_of(bob)
+
+
+@pytest.fixture
+def charlie_api(charlie, api_of):
+    return api_of(charlie)
+
+
+@pytest.fixture
+def api():
+    """The API client of nobody."""
+    from rest_framework.test import APIClient
+
+    return APIClient(raise_request_exception=False)
+
+
+@pytest.fixture
+def in_acme(acme):
+    """The test acts for Acme."""
+    from apps.events.context import acting
+
+    with acting(tenant_id=acme.pk, actor="alice@acme.example"):
+        yield acme

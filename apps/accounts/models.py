@@ -9,6 +9,10 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
+from axiom.roles import Role
+
+__all__ = ["LoginSession", "Membership", "Role", "Tenant", "User"]
+
 
 class Tenant(models.Model):
     """A company whose data nobody else sees."""
@@ -27,18 +31,14 @@ class Tenant(models.Model):
         return self.name
 
 
-class Role(models.TextChoices):
-    ADMIN = "admin", _("Admin")
-    MANAGER = "manager", _("Manager")
-    ATTORNEY = "attorney", _("Attorney")
-    ANALYST = "analyst", _("Analyst")
-    ENGINEER = "engineer", _("Engineer")
-    VIEWER = "viewer", _("Viewer")
+def _spelled(email: str) -> str:
+    """The one way an email address is written here: people type it in any case."""
+    return email.strip().lower()
 
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user = self.model(email=email, **fields)
         user.set_password(password)
         user.save()
         return user
@@ -47,7 +47,7 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        return self.get(email__iexact=username)
+        return self.get(email=_spelled(username or ""))
 
 
 class User(AbstractBaseUser, PermissionsMixin):
@@ -77,6 +77,13 @@ class User(AbstractBaseUser, PermissionsMixin):
     def __str__(self) -> str:
         return self.name or self.email
 
+    def clean(self) -> None:
+        self.email = _spelled(self.email)
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        self.email = _spelled(self.email)
+        super().save(*args, **kwargs)
+
 
 class Membership(models.Model):
     """What a person may do in a tenant."""
@@ -98,3 +105,56 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} · {self.role}"
+
+
+class LoginSession(models.Model):
+    """One login: a family of tokens or a browser's session. Ending it ends all of them at once."""
+
+    class Kind(models.TextChoices):
+        TOKEN = "token", _("Token")
+        BROWSER = "browser", _("Browser")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="logins")
+    # With the membership goes the login. None: someone of the console who is in no tenant.
+    membership = models.ForeignKey(
+        Membership, null=True, on_delete=models.CASCADE, related_name="logins"
+    )
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices)
+    # Tokens end when the password changes, however it is changed. Sessions have Django's own.
+    password_stamp = models.CharField(max_length=64)
+    user_agent = models.CharField(_("client"), max_length=300, blank=True)
+    ip = models.GenericIPAddressField(_("address"), null=True)
+    created_at = models.DateTimeField(_("created"))
+    last_seen_at = models.DateTimeField(_("last seen"))
+    expires_at = models.DateTimeField(_("expires"))
+    revoked_at = models.DateTimeField(_("ended"), null=True)
+
+    class Meta:
+        verbose_name = _("login")
+        verbose_name_plural = _("logins")
+        indexes = [
+            # Read by a person's list of logins and by "log out everywhere".
+            models.Index(
+                fields=["user", "-created_at"],
+                condition=models.Q(revoked_at=None),
+                name="login_open_by_user",
+            ),
+            # Read by the daily purge.
+            models.Index(fields=["expires_at"], name="login_expiry"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.user_agent[:40]}"
+
+    @property
+    def tenant(self) -> Tenant | None:
+        return self.membership.tenant if self.membership else None
+
+    @property
+    def tenant_id(self) -> uuid.UUID | None:
+        return self.membership.tenant_id if self.membership else None
+
+    @property
+    def role(self) -> str | None:
+        return self.membership.role if self.membership else None

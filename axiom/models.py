@@ -1,0 +1,36 @@
+"""What the API remembers about requests."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+KEPT_FOR = timedelta(hours=24)
+
+
+class StoredAnswer(models.Model):
+    """The answer to a POST with an Idempotency-Key, given again when the POST is repeated."""
+
+    # A hash of tenant, user, path and key: one index whatever their length.
+    scope = models.CharField(max_length=64, primary_key=True)
+    tenant = models.ForeignKey(
+        "accounts.Tenant", null=True, on_delete=models.CASCADE, related_name="+"
+    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    path = models.TextField(_("path"))
+    key = models.CharField(_("key"), max_length=255)
+    body_hash = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(_("status"))
+    headers = models.JSONField(default=dict)
+    body = models.BinaryField()
+    created_at = models.DateTimeField(_("created"))
+
+    class Meta:
+        verbose_name = _("stored answer")
+        verbose_name_plural = _("stored answers")
+        # Read by the hourly purge.
+        indexes = [models.Index(fields=["created_at"], name="stored_answer_age")]
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.path}"
