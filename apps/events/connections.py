@@ -9,20 +9,23 @@ import redis
 from django.conf import settings
 from django.db import connection
 
-_TIMEOUTS = {
+Redis = Any
+"""A redis.Redis; its own types speak of bytes, text, futures and values all at once."""
+
+_TIMEOUTS: dict[str, dict[str, float]] = {
     # A producer waits a moment at most; workers may block on a read for seconds.
     "nudge": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
     "worker": {"socket_timeout": 30, "socket_connect_timeout": 5},
 }
 
 
-def redis_client(use: str = "worker") -> "redis.Redis[bytes]":
+def redis_client(use: str = "worker") -> Redis:
     """The process's Redis client for this use."""
     return _redis_client(use, os.getpid())
 
 
 @functools.cache
-def _redis_client(use: str, pid: int) -> "redis.Redis[bytes]":
+def _redis_client(use: str, pid: int) -> Redis:
     return redis.Redis.from_url(settings.REDIS_URL, **_TIMEOUTS[use])
 
 

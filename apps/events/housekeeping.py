@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import redis
 import structlog
@@ -74,7 +74,7 @@ class Housekeeper:
         if made or dropped:
             log.info("outbox slices", made=made, dropped=dropped)
 
-    def _purge_default_slice(self, before: object) -> None:
+    def _purge_default_slice(self, before: datetime) -> None:
         with connection.cursor() as cursor:
             cursor.execute(
                 f"DELETE FROM {partitions.PREFIX}default "
@@ -90,7 +90,7 @@ class Housekeeper:
             gone += chunk
         return gone
 
-    def _purge_chunk(self, before: object) -> int:
+    def _purge_chunk(self, before: datetime) -> int:
         with connection.cursor() as cursor:
             cursor.execute(
                 'DELETE FROM event_inbox WHERE (event_id, "group") IN ('
@@ -137,7 +137,7 @@ class Housekeeper:
         if not found:
             return _ORIGIN
         client.zremrangebyscore(marks, "-inf", f"({client.zscore(marks, found[0])}")
-        return found[0].decode()
+        return str(found[0].decode())
 
 
 def _order(entry_id: str) -> tuple[int, int]:

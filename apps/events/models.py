@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from .ids import uuid7
 
 
-class RawJSON(models.TextField):
+class RawJSON(models.TextField):  # type: ignore[type-arg]
     """JSON that PostgreSQL checks once and then hands through as the text it was."""
 
     def db_type(self, connection: object) -> str:

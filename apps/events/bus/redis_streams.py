@@ -9,7 +9,7 @@ import redis
 from redis.exceptions import ResponseError
 
 from .. import keys
-from ..connections import redis_client
+from ..connections import Redis, redis_client
 from .errors import BusUnavailable, StreamsLost
 from .protocol import Entry, Fields, GroupState, Refusal, StreamState
 
@@ -41,9 +41,9 @@ def _is_trouble(error: ResponseError) -> bool:
 class RedisStreams:
     """Speaks to the Redis of settings.REDIS_URL."""
 
-    def __init__(self, client: "redis.Redis[bytes] | None" = None) -> None:
+    def __init__(self, client: Redis | None = None) -> None:
         self.client = client or redis_client()
-        self._wire: redis.Connection | None = None
+        self._wire: Any = None
 
     def identity(self) -> tuple[str, str]:
         with _trouble():
@@ -62,7 +62,7 @@ class RedisStreams:
             self.client.set(keys.EPOCH, epoch)
 
     def append(self, entries: Sequence[tuple[str, Fields]]) -> list[str | Refusal]:
-        pack = hiredis.pack_command
+        pack: Any = hiredis.pack_command
         # One transaction: were the server to refuse one entry for want of memory and take the
         # next, an aggregate's events would change places. NOMKSTREAM: after a loss nothing may
         # be added before what was lost is sent again.
@@ -86,7 +86,7 @@ class RedisStreams:
             self._hang_up()
             raise
 
-    def _connection(self) -> redis.Connection:
+    def _connection(self) -> Any:
         if self._wire is None:
             with _trouble():
                 self._wire = self.client.connection_pool.make_connection()
@@ -224,7 +224,7 @@ class RedisStreams:
             )
 
 
-def _reply(wire: redis.Connection) -> Any:
+def _reply(wire: Any) -> Any:
     try:
         return wire.read_response()
     except ResponseError as error:
