@@ -7,6 +7,7 @@ from axiom.metrics import metrics_view
 
 api = [
     path("", include("apps.accounts.urls")),
+    path("", include("apps.events.urls")),
 ]
 
 urlpatterns = [
