@@ -50,6 +50,7 @@ class Consumer:
         self._in_hand: list[Entry] = []
         self._lease: object | None = None
         self._next_chores = 0.0
+        self._look_behind = True
         self._trouble = 0
 
     def run(self, stop: threading.Event) -> None:
@@ -70,9 +71,9 @@ class Consumer:
         if time.monotonic() >= self._next_chores:
             self._next_chores = time.monotonic() + settings.EVENTS_CHORE_SECONDS
             self.retry_due()
-            self.take_over()
+            self._look_behind = True
         if not self._in_hand:
-            self._in_hand = self._read(block_ms)
+            self._in_hand = self._abandoned() or self._read(block_ms)
         self._finish_batch()
         return True
 
@@ -344,28 +345,32 @@ class Consumer:
         )  # fmt: skip
         return [m for m in messages if m.aggregate not in blocked]
 
-    def take_over(self) -> int:
-        """Handle what workers left behind that are gone, or sat on for too long."""
-        entries = [e for stream in self.group.streams for e in self._abandoned(str(stream))]
-        for start in range(0, len(entries), self.batch):
-            part = entries[start : start + self.batch]
-            self.handle(part)
-            self.bus.ack(self.group.name, part)
-        return len(entries)
+    def _abandoned(self) -> list[Entry]:
+        """A batch of what was handed out and that nobody will finish, as long as there is some."""
+        streams = [str(stream) for stream in self.group.streams] if self._look_behind else []
+        for stream in streams:
+            for owner, min_idle_ms in self._left_by(stream):
+                held = self.bus.take_over(
+                    self.group.name, self.name, stream, min_idle_ms, owner, self.batch
+                )
+                if held:
+                    return held
+                if owner and owner != self.name:
+                    self.bus.forget_consumer(self.group.name, owner, stream)
+        self._look_behind = False
+        return []
 
-    def _abandoned(self, stream: str) -> Iterator[Entry]:
+    def _left_by(self, stream: str) -> Iterator[tuple[str, int]]:
+        """Whose entries may be taken, and after how long; "" stands for anybody's."""
         if self.group.ordered:
             # Only the leader handles: what another worker still holds, it will never finish.
-            yield from self._all_held(stream, 0)
+            yield "", 0
             return
-        yield from self._all_held(stream, settings.EVENTS_RECLAIM_IDLE_SECONDS * 1000)
+        # Our hands are empty: what the bus believes we hold never reached us.
+        yield self.name, 0
+        yield "", settings.EVENTS_RECLAIM_IDLE_SECONDS * 1000
         for owner in self._dead_owners(stream):
-            yield from self._all_held(stream, 0, owner)
-            self.bus.forget_consumer(self.group.name, owner, stream)
-
-    def _all_held(self, stream: str, min_idle_ms: int, owner: str = "") -> Iterator[Entry]:
-        while held := self.bus.take_over(self.group.name, self.name, stream, min_idle_ms, owner):
-            yield from held
+            yield owner, 0
 
     def _dead_owners(self, stream: str) -> list[str]:
         state = self.bus.state(stream)

@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from django.db import Error as AnyDatabaseError
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -335,7 +336,9 @@ class TestAnOrderedGroup:
         happen(1, 2)
         carry()
         bus.read(ORDERED, "died", ["axiom:events"], 1, 0)
-        worker(bus, "new", ORDERED).step()
+        leader = worker(bus, "new", ORDERED)
+        leader.step()
+        leader.step()
 
         assert ordered_log == [("t1", 1), ("t1", 2)]
 
@@ -388,6 +391,39 @@ class TestWhatAWorkerLeavesBehind:
 
         assert DeadLetter.objects.get().error_type == "WorkerLost"
         assert log == []
+
+
+def test_an_answer_that_never_reached_its_worker_is_asked_for_again(log, carry, bus, happen):
+    """The bus handed entries out, and the connection broke before they arrived."""
+    Heart("w1", ["notifications"]).beat()
+    happen(1)
+    carry()
+    bus.read(GROUP, "w1", ["axiom:events"], 10, 0)
+    worker(bus, "w1").step()
+
+    assert log == [("t1", 1)]
+
+
+def test_an_outage_while_taking_over_forgets_nothing(carry, bus, happen, handle):
+    seen = []
+
+    def cut_the_first_time(message):
+        seen.append(message.payload["number"])
+        if len(seen) == 1:
+            connection.connection.close()
+            Tenant.objects.count()
+
+    handle(cut_the_first_time, "TEST_THING_HAPPENED")
+    happen(1)
+    carry()
+    bus.read(GROUP, "died", ["axiom:events"], 10, 0)
+    consumer = worker(bus)
+    with pytest.raises(AnyDatabaseError):
+        consumer.step()
+    consumer.step()
+
+    assert seen == [1, 1]
+    assert InboxEntry.objects.count() == 1
 
 
 def test_a_missing_group_is_made_again_at_the_beginning(log, redis_bus, redis_client, happen):

@@ -122,7 +122,7 @@ class MemoryBus:
             held = known.held.items() if known else ()
             mine = [
                 (number, h) for number, h in held
-                if h.consumer != consumer and (not owner or h.consumer == owner)
+                if (not owner or h.consumer == owner)
                 and (time.monotonic() - h.since) * 1000 >= min_idle_ms
             ][:count]  # fmt: skip
             return [self._hand_on(stream, consumer, number, h) for number, h in mine]

@@ -80,7 +80,7 @@ class Bus(Protocol):
         self, group: str, consumer: str, stream: str, min_idle_ms: int, owner: str = "",
         count: int = 100,
     ) -> list[Entry]:  # fmt: skip
-        """Entries that another consumer left unacknowledged for so long (of one owner, if named)."""
+        """Entries that were handed out so long ago and not acknowledged (to one owner, if named)."""
 
     def forget_consumer(self, group: str, consumer: str, stream: str) -> None:
         """Remove a consumer that holds nothing any more."""

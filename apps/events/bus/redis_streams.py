@@ -153,7 +153,6 @@ class RedisStreams:
     ) -> list[Entry]:  # fmt: skip
         with _trouble():
             held = self._held(group, stream, min_idle_ms, owner, count)
-            held = [row for row in held if row["consumer"].decode() != consumer]
             if not held:
                 return []
             claimed = self.client.xclaim(
