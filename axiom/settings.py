@@ -4,19 +4,18 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-import environ
 from csp.constants import NONCE, SELF
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
 from axiom import startup
 
-env = environ.Env()
-BASE_DIR = Path(__file__).resolve().parent.parent
+env = startup.Environment()
+BASE_DIR = startup.BASE_DIR
 TESTING = "pytest" in sys.modules
 
 # --- Where things are -------------------------------------------------------------------------
-AXIOM_DIR = startup.directory(env, default=BASE_DIR / ".axiom")
+AXIOM_DIR = startup.directory(env)
 PRODUCTION = startup.boolean(env, "AXIOM_PRODUCTION", default=False)
 DATABASE_URL, REDIS_URL = startup.server_urls(env, AXIOM_DIR)
 
@@ -67,7 +66,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # First, so that every answer, a redirect or a static file too, has its id and its log line.
+    # Before all: a probe has no login, no host name of ours, and fills no log.
+    "axiom.health.HealthMiddleware",
+    # So that every other answer, a redirect or a static file too, has its id and its log line.
     "axiom.middleware.RequestContextMiddleware",
     "axiom.policy.PolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -253,7 +254,7 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 
 # --- Safety -----------------------------------------------------------------------------------
 SECURE_SSL_REDIRECT = PRODUCTION
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [r"^metrics$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PRODUCTION else None
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = PRODUCTION
@@ -289,9 +290,12 @@ PERMISSIONS_POLICY = ", ".join(
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 
 # --- Telling what happens ---------------------------------------------------------------------
-LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
+LOG_LEVEL = startup.one_of(
+    env, "LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], default="INFO"
+)
 LOGGING_CONFIG = "axiom.logs.configure"
-LOGGING = {"level": LOG_LEVEL, "format": env.str("LOG_FORMAT", default="json")}
+LOG_FORMAT = startup.one_of(env, "LOG_FORMAT", ["json", "text"], default="json")
+LOGGING = {"level": LOG_LEVEL, "format": LOG_FORMAT}
 # Every process on this machine counts here, and /metrics adds up.
 METRICS_DIR = Path(env.str("METRICS_DIR", default=str(AXIOM_DIR / "metrics")))
 # Who may read /metrics: the bearer of this token. Without one: this machine, not in production.

@@ -6,6 +6,12 @@ from django.conf import settings
 PASSWORD = "correct horse battery"
 
 
+def pytest_xdist_make_scheduler(config, log):
+    from tests.distribution import Scheduling
+
+    return Scheduling(config, log)
+
+
 @pytest.fixture
 def redis_client():
     """An empty Redis database of this test worker's own."""

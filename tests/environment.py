@@ -1,7 +1,13 @@
-"""Starts the tests' own servers before Django reads its settings (a pytest plugin)."""
+"""Starts the tests' own servers before Django reads its settings (a pytest plugin).
 
+DATABASE_URL, REDIS_URL and AXIOM_DIR of your shell are left alone: tests empty what they use.
+AXIOM_TEST_DIR, TEST_DATABASE_URL and TEST_REDIS_URL name another directory, or servers to spare.
+"""
+
+import contextlib
 import fcntl
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,22 +16,18 @@ import psycopg
 from axiom import embedded
 
 ROOT = Path(__file__).resolve().parent.parent
+DIRECTORY = Path(os.environ.get("AXIOM_TEST_DIR", ROOT / ".axiom-test"))
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+GIVEN = {"TEST_DATABASE_URL", "TEST_REDIS_URL"} <= os.environ.keys()
+
+_leaving = contextlib.ExitStack()
 
 
-def _worker_number() -> int:
-    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-
-
-def _start_servers() -> embedded.Urls:
-    """Workers start at the same moment: the first one starts the servers, the others wait."""
-    directory = Path(os.environ.get("AXIOM_DIR", ROOT / ".axiom-test"))
-    directory.mkdir(parents=True, exist_ok=True)
-    os.environ["AXIOM_DIR"] = str(directory)
-    with (directory / "start.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        urls = embedded.start(directory)
-        _hurry(embedded.Postgres(directory))
-        return urls
+def _start_servers() -> None:
+    urls = embedded.start(DIRECTORY)
+    _hurry(embedded.Postgres(DIRECTORY))
+    os.environ.setdefault("TEST_DATABASE_URL", urls.database)
+    os.environ.setdefault("TEST_REDIS_URL", urls.redis)
 
 
 def _hurry(postgres: embedded.Postgres) -> None:
@@ -35,20 +37,38 @@ def _hurry(postgres: embedded.Postgres) -> None:
         connection.execute("SELECT pg_reload_conf()")
 
 
-def _own_redis_database(url: str) -> str:
+def _point_django_at_them() -> None:
     """A Redis database per worker; pytest-django gives each its own PostgreSQL database."""
-    return urlsplit(url)._replace(path=f"/{_worker_number()}").geturl()
+    os.environ["AXIOM_DIR"] = str(DIRECTORY)
+    os.environ["DATABASE_URL"] = os.environ["TEST_DATABASE_URL"]
+    number = int(WORKER.removeprefix("gw") or 0)
+    redis = urlsplit(os.environ["TEST_REDIS_URL"])._replace(path=f"/{number}")
+    os.environ["REDIS_URL"] = redis.geturl()
 
 
-# Workers inherit what the first process found out, so each goes by the original.
-if "AXIOM_TEST_REDIS_URL" not in os.environ:
-    if "DATABASE_URL" not in os.environ or "REDIS_URL" not in os.environ:
-        urls = _start_servers()
-        os.environ.setdefault("DATABASE_URL", urls.database)
-        os.environ.setdefault("REDIS_URL", urls.redis)
-    os.environ["AXIOM_TEST_REDIS_URL"] = os.environ["REDIS_URL"]
-os.environ["REDIS_URL"] = _own_redis_database(os.environ["AXIOM_TEST_REDIS_URL"])
+@contextlib.contextmanager
+def _in_use() -> Iterator[None]:
+    """The last test run to leave stops the servers, unless `embedded start` keeps them."""
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    with (DIRECTORY / "tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not embedded.kept_by_hand(DIRECTORY).exists():
+                embedded.stop(DIRECTORY)
+
+
+# The first process starts the servers; the workers it starts find them in the environment.
+if not GIVEN:
+    _leaving.enter_context(_in_use())
+    _start_servers()
+_point_django_at_them()
 
 # Tests call faster than any person; those about throttling set rates of their own.
 for _scope in ("ANON", "USER", "LOGIN"):
     os.environ.setdefault(f"THROTTLE_{_scope}", "1000000/min")
+
+
+def pytest_unconfigure() -> None:
+    _leaving.close()

@@ -4,10 +4,22 @@ from pathlib import Path
 
 from .errors import EmbeddedError
 from .postgres import Postgres
-from .state import Urls, read_urls, write_urls
+from .server import Server
+from .state import Urls, one_at_a_time
 from .valkey import Valkey
 
-__all__ = ["EmbeddedError", "Postgres", "Urls", "Valkey", "read_urls", "servers", "start", "stop"]
+__all__ = [
+    "EmbeddedError",
+    "Postgres",
+    "Server",
+    "Urls",
+    "Valkey",
+    "kept_by_hand",
+    "read_urls",
+    "servers",
+    "start",
+    "stop",
+]
 
 
 def servers(directory: Path) -> tuple[Postgres, Valkey]:
@@ -17,13 +29,23 @@ def servers(directory: Path) -> tuple[Postgres, Valkey]:
 
 def start(directory: Path) -> Urls:
     """Start what does not run yet and say where to reach it."""
-    directory.mkdir(parents=True, exist_ok=True)
-    postgres, valkey = servers(directory)
-    urls = Urls(database=postgres.start(), redis=valkey.start())
-    write_urls(directory, urls)
-    return urls
+    with one_at_a_time(directory):
+        postgres, valkey = servers(directory)
+        return Urls(database=postgres.start(), redis=valkey.start())
 
 
 def stop(directory: Path) -> None:
-    for server in reversed(servers(directory)):
-        server.stop()
+    with one_at_a_time(directory):
+        for server in reversed(servers(directory)):
+            server.stop()
+
+
+def read_urls(directory: Path) -> Urls:
+    """Where the servers of this directory listen or last listened."""
+    postgres, valkey = servers(directory)
+    return Urls(database=postgres.remembered_url(), redis=valkey.remembered_url())
+
+
+def kept_by_hand(directory: Path) -> Path:
+    """The mark of `embedded start`: who only borrows the servers does not stop them."""
+    return directory / "servers.kept"

