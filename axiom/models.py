@@ -1,4 +1,4 @@
-"""What the API remembers about requests."""
+"""What the project itself remembers."""
 
 from datetime import timedelta
 
@@ -34,3 +34,15 @@ class StoredAnswer(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} {self.path}"
+
+
+class DemoLoad(models.Model):
+    """That the demo data was loaded here once: who deletes it does not get it back unasked."""
+
+    loaded_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = "demo load"
+
+    def __str__(self) -> str:
+        return f"{self.loaded_at:%Y-%m-%d %H:%M}"
