@@ -1,4 +1,5 @@
 # `make help` lists what you can do here.
+PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
 
@@ -9,7 +10,10 @@ help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[36mmake %-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: requirements-dev.txt requirements.txt
-	@test -x $(PY) || python3 -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Axiom needs Python 3.11 or newer: name one, for example make run PYTHON=python3.12."; exit 1; }
+	@test -x $(PY) || { echo "Making a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "Installing the pinned requirements, this once"
 	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
@@ -19,7 +23,13 @@ run: install ## Start everything and print where it is
 	@$(PY) manage.py run
 
 test: install ## Run every test on servers of their own
-	@$(PY) -m pytest -n 2
+	@$(PY) -m pytest -n auto --maxprocesses 8
+
+bench: install ## Measure Axiom; ONLY=name measures one thing
+	@ONLY="$(ONLY)" $(PY) -m benchmarks
+
+demo-reset: install ## Empty the demo's data and load it anew
+	@$(PY) manage.py embedded exec sh -c '$(PY) manage.py migrate --no-input --verbosity 0 && $(PY) manage.py demo reset'
 
 lint: install ## Check style and types
 	@$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .

@@ -7,6 +7,8 @@ from typing import Any
 
 from celery import Celery, Task, signals
 
+from axiom.startup import say_ready
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "axiom.settings")
 
 app = Celery("axiom")
@@ -57,3 +59,9 @@ def take_on_circumstances(task: Task, task_id: str, **_: Any) -> None:
 @signals.task_postrun.connect
 def forget_circumstances(task: Task, **_: Any) -> None:
     task.request.axiom_exit.close()
+
+
+@signals.worker_ready.connect
+@signals.beat_init.connect
+def tell_the_supervisor(**_: Any) -> None:
+    say_ready()

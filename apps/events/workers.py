@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 import structlog
 from django.db import connection
 
+from axiom.startup import say_ready
+
 from . import bus, failpoints, heartbeats
 from .consumer import Consumer
 from .groups import RELAY, WORKERS, groups_of
@@ -34,6 +36,7 @@ def run(workers: Sequence[str], stop: threading.Event) -> None:
     loops: list[Loop] = [heart.run, *_loops(workers, name)]
     threads = [_thread(loop, stop) for loop in loops]
     log.info("workers started", worker=name, workers=list(workers))
+    say_ready()
     for thread in threads:
         thread.join()
     heart.stop()
