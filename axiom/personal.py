@@ -2,8 +2,8 @@
 
 import zoneinfo
 from collections.abc import Callable
+from typing import Any
 
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone, translation
 
@@ -17,8 +17,8 @@ class PersonalMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        user = request.user
-        if isinstance(user, AnonymousUser):
+        user = _person(request)
+        if user is None:
             return self.get_response(request)
         # The API tells every moment in UTC: its readers are programs.
         zone = None if is_api(request) else _zone(user.timezone)
@@ -26,6 +26,18 @@ class PersonalMiddleware:
             response = self.get_response(request)
             response.headers.setdefault("Content-Language", translation.get_language())
             return response
+
+
+def _person(request: HttpRequest) -> Any:
+    """Whose language and zone count; None when the request's own headers do.
+
+    Browsers send the language they were installed with. A program that names one means it.
+    """
+    login = getattr(request, "login", None)
+    if login is None:
+        return None
+    names_a_language = "Authorization" in request.headers and "Accept-Language" in request.headers
+    return None if names_a_language else login.user
 
 
 def _zone(name: str) -> zoneinfo.ZoneInfo | None:

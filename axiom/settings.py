@@ -30,9 +30,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
     "daphne",
-    "unfold",
+    "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    "axiom.console.apps.ConsoleConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -80,6 +80,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "apps.accounts.middleware.LoginMiddleware",
+    "axiom.console.tenants.ChosenTenantMiddleware",
     "axiom.personal.PersonalMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -146,6 +147,7 @@ AUTH_PASSWORD_VALIDATORS = [
 if TESTING:
     PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 LOGIN_URL = reverse_lazy("admin:login")
+LOGIN_REDIRECT_URL = reverse_lazy("home")
 PUBLIC_URL = env.str("PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
 # How many proxies of ours stand in front and append to X-Forwarded-For.
@@ -305,5 +307,34 @@ METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 UNFOLD = {
     "SITE_TITLE": "Axiom",
     "SITE_HEADER": "Axiom",
+    "SITE_SUBHEADER": "axiom.console.tenants.subheader",
     "SITE_SYMBOL": "hub",
+    "SITE_URL": None,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "axiom.console.site.icon"}],
+    "STYLES": ["axiom.console.site.styles"],
+    "COLORS": {
+        "primary": {
+            "50": "oklch(98.4% .014 180.7)",
+            "100": "oklch(95.3% .051 180.8)",
+            "200": "oklch(91% .096 180.4)",
+            "300": "oklch(85.5% .138 181.1)",
+            "400": "oklch(77.7% .152 181.9)",
+            "500": "oklch(70.4% .14 182.5)",
+            "600": "oklch(51.1% .096 186.4)",
+            "700": "oklch(43.7% .078 188.2)",
+            "800": "oklch(38.6% .063 188.4)",
+            "900": "oklch(32% .05 189)",
+            "950": "oklch(27.7% .046 192.5)",
+        },
+    },
+    "SHOW_LANGUAGES": True,
+    "LANGUAGES": {"action": reverse_lazy("admin:language")},
+    "ACCOUNT": {
+        "navigation": [
+            {"title": _("Your profile"), "link": reverse_lazy("admin:profile")},
+            {"title": _("Switch tenant"), "link": reverse_lazy("admin:tenant")},
+            {"title": _("Change password"), "link": reverse_lazy("admin:password_change")},
+        ]
+    },
+    "SIDEBAR": {"show_search": True, "navigation": "axiom.console.navigation.sidebar"},
 }

@@ -134,7 +134,8 @@ def django_in_korean() -> gettext.NullTranslations:
     """What Django itself already says in Korean."""
     catalogs = [
         gettext.GNUTranslations(path.open("rb"))
-        for path in (_package("django")).glob("**/locale/ko/LC_MESSAGES/django.mo")
+        for part in ("conf", "contrib/admin", "contrib/auth", "contrib/contenttypes")
+        for path in (_package("django") / part).glob("locale/ko/LC_MESSAGES/django.mo")
     ]
     for catalog in catalogs[1:]:
         catalogs[0].add_fallback(catalog)

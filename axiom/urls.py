@@ -3,6 +3,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from apps.accounts.views import SetPasswordView
+from axiom.home import favicon, home
 from axiom.metrics import metrics_view
 
 api = [
@@ -11,6 +12,8 @@ api = [
 ]
 
 urlpatterns = [
+    path("", home, name="home"),
+    path("favicon.ico", favicon),
     path("api/v1/", include(api)),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),

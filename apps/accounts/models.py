@@ -77,6 +77,10 @@ class User(AbstractBaseUser, PermissionsMixin):
     def __str__(self) -> str:
         return self.name or self.email
 
+    def get_full_name(self) -> str:
+        """What the console calls people by."""
+        return str(self)
+
     def clean(self) -> None:
         self.email = _spelled(self.email)
 

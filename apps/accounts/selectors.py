@@ -11,7 +11,7 @@ from django.utils.crypto import constant_time_compare
 
 from apps.accounts import tokens
 from apps.accounts.errors import LoginEnded
-from apps.accounts.models import LoginSession, Membership, User
+from apps.accounts.models import LoginSession, Membership, Tenant, User
 
 LOGIN_IN_SESSION = "login_id"
 
@@ -87,3 +87,11 @@ def open_logins_of(user_id: Any) -> QuerySet[LoginSession]:
 
 def members_of(tenant_id: uuid.UUID) -> QuerySet[Membership]:
     return Membership.objects.filter(tenant_id=tenant_id).select_related("user")
+
+
+def tenant_by_id(tenant_id: uuid.UUID) -> Tenant | None:
+    return Tenant.objects.filter(pk=tenant_id).first()
+
+
+def active_tenants() -> QuerySet[Tenant]:
+    return Tenant.objects.filter(is_active=True).order_by("name")

@@ -1,0 +1,1 @@
+"""The operations console: Django's admin, grouped by what an operator does."""

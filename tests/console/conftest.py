@@ -1,0 +1,34 @@
+"""People who use the console."""
+
+import pytest
+from django.test import Client
+
+
+@pytest.fixture
+def console_of():
+    """Makes the browser of a person who may use the console, logged in."""
+
+    def make(user, *, staff=True):
+        user.is_staff = staff
+        user.save()
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return make
+
+
+@pytest.fixture
+def root(db, django_user_model):
+    """Runs the platform."""
+    return django_user_model.objects.create_superuser("root@axiom.example", "correct horse battery")
+
+
+@pytest.fixture
+def books(acme, rival):
+    """One book of each tenant."""
+    from tests.library.models import Book
+
+    ours = Book.across_tenants.create(tenant=acme, title="Ours")
+    theirs = Book.across_tenants.create(tenant=rival, title="Theirs")
+    return ours, theirs
