@@ -28,6 +28,8 @@ BORROWED_PACKAGES = (
     "django_filters",
     "axes",
 )
+# Django says these in Korean too, but not well.
+SAID_BETTER = ("Save and add another", "Save and continue editing", "History")
 # Tools, examples and features we do not switch on: nobody here ever reads these.
 UNSEEN = re.compile(
     r"unfold/contrib/(?!filters)|unfold_crispy|rest_framework/(authtoken|templates|schemas|versioning)"
@@ -158,7 +160,8 @@ def wanted() -> dict[Message, None]:
     """All the catalog has to hold: our own words, and borrowed ones without Korean."""
     ours = collect(ROOT / folder for folder in OUR_FOLDERS)
     borrowed = collect(_package(name) for name in BORROWED_PACKAGES)
-    return ours | {message: None for message in borrowed if not django_knows(message)}
+    better = {Message(text): None for text in SAID_BETTER}
+    return ours | better | {each: None for each in borrowed if not django_knows(each)}
 
 
 def problems(catalog: polib.POFile, messages: Iterable[Message]) -> list[str]:
