@@ -30,9 +30,10 @@ def chromium() -> str:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(chromium) -> Iterator[Browser]:
-    # Playwright keeps an event loop in this thread, which Django takes for a mistake.
+    # Playwright keeps an event loop in this thread, which Django takes for a mistake. Closed with
+    # the last test of this package, so that no other test runs without that protection.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
