@@ -224,8 +224,10 @@ class _Mark(NamedTuple):
     @classmethod
     def read(cls, connection: Connection) -> "_Mark":
         # Two statements on purpose: the snapshot has to be taken after the number was read.
+        # Of a new sequence `last_value` is the first number that somebody will get.
         number = execute(
-            connection, "SELECT last_value, clock_timestamp() FROM event_outbox_seq_seq"
+            connection,
+            "SELECT last_value - (NOT is_called)::int, clock_timestamp() FROM event_outbox_seq_seq",
         ).fetchone()
         newest = execute(
             connection, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"

@@ -91,6 +91,20 @@ VALUES (gen_random_uuid(), gen_random_uuid(), now(), 'axiom:events', 'TEST_THING
 """
 
 
+def test_the_very_first_event_is_sent_by_a_relay_that_was_there_before_it(relay, bus, happen):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER SEQUENCE event_outbox_seq_seq RESTART")
+    relay.relay_batch()
+    relay._outbox.floor.every_seconds = 0
+    for _ in range(3):
+        relay.relay_batch()
+
+    happen(1)
+    drain(relay)
+
+    assert entries(bus) == [("t1", 1)]
+
+
 def test_the_floor_rises_past_what_is_settled(relay, happen):
     happen(*range(20))
     relay.relay_batch()
