@@ -30,8 +30,10 @@ def execute(
 CLAIM_LOCK = "SELECT pg_advisory_xact_lock(hashtext('axiom.outbox.claim'))"
 
 # A row that failed before carries `next_retry_at` and is found by a small index of its own
-# (`parked`); all others are found by number, from the floor on. `busy` looks only as far as the
-# last candidate: what comes later blocks nobody. The dates let PostgreSQL skip other days' slices.
+# (`parked`); all others are found by number, from the floor on. A due one waits while an earlier
+# event of its aggregate does: after a loss of the bus that may lie beyond this batch. `busy` looks
+# only as far as the last candidate: what comes later blocks nobody. The dates let PostgreSQL skip
+# other days' slices.
 _CLAIM = """
 WITH parked AS MATERIALIZED (
     SELECT seq, aggregate_type, aggregate_id,
@@ -39,10 +41,14 @@ WITH parked AS MATERIALIZED (
     FROM event_outbox
     WHERE next_retry_at IS NOT NULL AND status IN ('PENDING', 'PROCESSING')
 ), again AS MATERIALIZED (
-    SELECT seq, created_at, aggregate_type, aggregate_id FROM event_outbox
+    SELECT seq, created_at, aggregate_type, aggregate_id FROM event_outbox o
     WHERE next_retry_at IS NOT NULL
       AND (status = 'PENDING' AND next_retry_at <= now()
            OR status = 'PROCESSING' AND locked_until <= now())
+      AND NOT EXISTS (SELECT FROM event_outbox f WHERE f.aggregate_id = o.aggregate_id
+                      AND f.aggregate_type = o.aggregate_type AND f.seq < o.seq
+                      AND f.seq >= %(floor)s AND f.created_at >= %(since)s
+                      AND f.next_retry_at IS NULL AND f.status IN ('PENDING', 'PROCESSING'))
     ORDER BY seq LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ), fresh AS MATERIALIZED (
     SELECT seq, created_at, aggregate_type, aggregate_id FROM event_outbox o
@@ -192,7 +198,7 @@ class Floor:
         self._checked = time.monotonic()
         if self._mark is not None:
             self._pass(connection, self._mark)
-        self._mark = self._mark or _Mark.read(connection)
+        self._mark = self._mark or _Mark.read(connection, self.seq)
 
     def _pass(self, connection: Connection, mark: "_Mark") -> None:
         row = execute(
@@ -210,7 +216,7 @@ class Floor:
         if oldest_running < mark.xid:
             return
         self.seq = mark.number + 1 if waiting is None else waiting
-        self.since = min(mark.at, day or mark.at) - timedelta(hours=1)
+        self.since = min(mark.at, day or mark.at) - timedelta(days=1)
         self._mark = None
 
 
@@ -222,17 +228,21 @@ class _Mark(NamedTuple):
     xid: int
 
     @classmethod
-    def read(cls, connection: Connection) -> "_Mark":
-        # Two statements on purpose: the snapshot has to be taken after the number was read.
+    def read(cls, connection: Connection, floor: int) -> "_Mark | None":
+        """The mark above this floor; none, and no transaction id spent, when nothing is new."""
         # Of a new sequence `last_value` is the first number that somebody will get.
-        number = execute(
+        number, at = execute(  # type: ignore[misc]
             connection,
             "SELECT last_value - (NOT is_called)::int, clock_timestamp() FROM event_outbox_seq_seq",
         ).fetchone()
-        newest = execute(
-            connection, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+        if number < floor:
+            return None
+        # An id of our own, taken after the number was read: whoever took one of the numbers has a
+        # smaller id. A snapshot would not do, it does not know of the newest transactions.
+        (xid,) = execute(  # type: ignore[misc]
+            connection, "SELECT pg_current_xact_id()::text::bigint"
         ).fetchone()
-        return cls(*number, *newest)  # type: ignore[misc]
+        return cls(number, at, xid)
 
 
 class Outbox:

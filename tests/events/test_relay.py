@@ -105,6 +105,21 @@ def test_the_very_first_event_is_sent_by_a_relay_that_was_there_before_it(relay,
     assert entries(bus) == [("t1", 1)]
 
 
+def test_the_floor_waits_for_the_newest_transaction_too(relay, bus):
+    """Nothing else happens meanwhile, so no snapshot tells that this transaction runs."""
+    relay.relay_batch()
+    relay._outbox.floor.every_seconds = 0
+    with _second_connection() as other:
+        other.execute("BEGIN")
+        other.execute(_INSERT_BY_HAND)
+        for _ in range(5):
+            relay.relay_batch()
+        other.execute("COMMIT")
+    drain(relay)
+
+    assert entries(bus) == [("late", 0)]
+
+
 def test_the_floor_rises_past_what_is_settled(relay, happen):
     happen(*range(20))
     relay.relay_batch()
@@ -211,6 +226,22 @@ class TestARefusedEvent:
         drain(relay)
         drain(relay)
         assert entries(bus) == [("odd", 1), ("odd", 2)]
+
+    def test_does_not_overtake_what_has_to_be_sent_again(self, bus, happen, handle):
+        handle(lambda message: None, "TEST_THING_HAPPENED")
+        relay = Relay(bus, "relay-1")
+        happen(*range(20), thing_id="others")
+        happen(1, thing_id="odd")
+        drain(relay)
+        relay.bus = FussyBus(bus, "odd")
+        happen(2, thing_id="odd")
+        drain(relay)
+        _wipe(bus)
+        OutboxEvent.objects.filter(next_retry_at__isnull=False).update(next_retry_at=timezone.now())
+        relay.bus, relay.batch = bus, 5
+        drain(relay)
+
+        assert [thing for thing in entries(bus) if thing[0] == "odd"] == [("odd", 1), ("odd", 2)]
 
     def test_is_given_up_after_five_attempts_and_becomes_a_dead_letter(self, bus, happen):
         relay = Relay(FussyBus(bus, "odd"), "relay-1")
