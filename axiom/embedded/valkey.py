@@ -53,7 +53,8 @@ class Valkey(Server):
         return self.data / "valkey.port"
 
     def url(self, database: int = 0) -> str:
-        return f"redis://:{self._password()}@127.0.0.1:{self.port()}/{database}"
+        where = f"127.0.0.1:{self.port()}/{database}"
+        return f"redis://:{self._password()}@{where}"
 
     def port(self) -> int:
         port = remembered_number(self.portfile)

@@ -130,6 +130,7 @@ class Supervisor:
 
     def _child(self, name: str, command: tuple[str, ...]) -> Child:
         environment = {
+            "PUBLIC_URL": self.wanted.address,
             **os.environ,
             **self.urls,
             "AXIOM_DIR": str(self.wanted.directory),

@@ -102,7 +102,7 @@ def test_a_command_without_servers_says_how_to_get_them(tmp_path):
 
 
 def test_a_number_that_is_none_is_named():
-    done = manage("check", CONN_MAX_AGE="soon", DATABASE_URL=DATABASE, REDIS_URL=REDIS)
+    done = manage("check", DATABASE_POOL_SIZE="some", DATABASE_URL=DATABASE, REDIS_URL=REDIS)
     assert the_sentence(done) == (
-        "CONN_MAX_AGE=soon does not fit: set it to a whole number, such as 60."
+        "DATABASE_POOL_SIZE=some does not fit: set it to a whole number, such as 30."
     )
