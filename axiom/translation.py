@@ -42,6 +42,7 @@ CALLS: dict[str, tuple[int | None, int, int | None]] = {
     "gettext": (None, 0, None),
     "gettext_lazy": (None, 0, None),
     "gettext_noop": (None, 0, None),
+    "noop": (None, 0, None),
     "ngettext": (None, 0, 1),
     "ngettext_lazy": (None, 0, 1),
     "pgettext": (0, 1, None),

@@ -11,3 +11,10 @@ class EventsConfig(AppConfig):
         # Declaring an event or a consumer is enough: importing the module registers it.
         autodiscover_modules("events")
         autodiscover_modules("consumers")
+        self._add_pages()
+
+    def _add_pages(self) -> None:
+        from apps.events.pages import EVENT_TYPES
+        from axiom.console.navigation import add_page
+
+        add_page(EVENT_TYPES)

@@ -56,6 +56,8 @@ class Event(BaseModel):
     upcasters: ClassVar[dict[int, Upcaster]] = {}
     """From version n to n + 1, so that what was written long ago can still be read."""
     envelope_fields: ClassVar[frozenset[str]] = frozenset()
+    do_not_call_in_templates: ClassVar[bool] = True
+    """The catalog's pages show the class itself; Django would make an event of it."""
 
     def __init_subclass__(cls, **declaration: Any) -> None:
         """Pydantic hands the declaration on below, once the fields are known."""

@@ -1,13 +1,13 @@
 """The page about every event type, docs/events.md, written from the declarations."""
 
 from collections.abc import Iterable
-from itertools import groupby
 from pathlib import Path
 
 from django.conf import settings
 from django.utils import translation
 
 from .catalog import Event
+from .keys import Stream
 from .outline import Row, outline
 
 _INTRODUCTION = """\
@@ -30,9 +30,9 @@ def path() -> Path:
 
 def page(kinds: Iterable[type[Event]]) -> str:
     """The whole page, in English whatever the language of the moment."""
-    by_stream = sorted(kinds, key=lambda kind: (str(kind.stream), kind.type))
+    kinds = list(kinds)
     with translation.override("en"):
-        parts = [_stream(s, group) for s, group in groupby(by_stream, lambda kind: kind.stream)]
+        parts = [_stream(stream, [k for k in kinds if k.stream is stream]) for stream in Stream]
     return "\n".join([_INTRODUCTION, *parts])
 
 

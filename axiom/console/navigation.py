@@ -1,11 +1,14 @@
 """The sidebar, made of what is registered and what the person may see."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any, NamedTuple
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
-from django.urls import reverse
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path, reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
@@ -15,8 +18,20 @@ from axiom.permissions import may
 from axiom.roles import EVERYONE, Roles
 
 
+class View(NamedTuple):
+    """What answers below /admin/, at this route and under this name."""
+
+    route: str
+    answer: Callable[..., HttpResponseBase]
+    name: str
+
+
 class Page(NamedTuple):
-    """A place in the console that is not the list of a model."""
+    """A place in the console that is not the list of a model.
+
+    Its `views` become part of the console: for its roles only, under its policy. `url` names the
+    one that the sidebar leads to.
+    """
 
     group: Group
     title: Any
@@ -24,6 +39,7 @@ class Page(NamedTuple):
     icon: str
     position: int = 50
     roles: Roles = EVERYONE
+    views: tuple[View, ...] = ()
 
 
 class Entry(NamedTuple):
@@ -39,6 +55,27 @@ _pages: list[Page] = []
 def add_page(page: Page) -> None:
     """Put a page of your own into the sidebar; called from an AppConfig.ready()."""
     _pages.append(page)
+
+
+def page_urls(site: admin.AdminSite) -> list[URLPattern]:
+    """The URLs of the pages that were added."""
+    return [
+        path(view.route, site.admin_view(_for_roles(page.roles, view.answer)), name=view.name)
+        for page in _pages
+        for view in page.views
+    ]
+
+
+def _for_roles(
+    roles: Roles, answer: Callable[..., HttpResponseBase]
+) -> Callable[..., HttpResponseBase]:
+    @wraps(answer)
+    def answer_them(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not may(request, roles):
+            raise PermissionDenied
+        return answer(request, *args, **kwargs)
+
+    return answer_them
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from unfold.sites import UnfoldAdminSite
 
 from axiom.console import profile, start_page, tenants
 from axiom.console.admin import ByRole
+from axiom.console.navigation import page_urls
 
 
 def icon(request: HttpRequest) -> str:
@@ -40,6 +41,7 @@ class ConsoleSite(UnfoldAdminSite):
             path("profile/", self.admin_view(profile.profile), name="profile"),
             path("language/", self.admin_view(profile.choose_language), name="language"),
             path("tenant/", self.admin_view(tenants.choose_tenant), name="tenant"),
+            *page_urls(self),
         ]
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

@@ -6,7 +6,14 @@ from django.urls import reverse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-OWN_PAGES = ["/admin/", "/admin/profile/", "/admin/tenant/", "/admin/password_change/"]
+OWN_PAGES = [
+    "/admin/",
+    "/admin/profile/",
+    "/admin/tenant/",
+    "/admin/password_change/",
+    "/admin/event-types/",
+    "/admin/event-types/metadata.column.modified/",
+]
 OUTSIDE = ["/api/docs/", "/admin/login/?next=/admin/"]
 
 

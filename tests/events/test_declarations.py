@@ -12,7 +12,8 @@ from django.utils.functional import Promise
 from apps.events import catalog
 from apps.events.catalog import Event
 from apps.events.errors import PayloadDoesNotFit
-from axiom.translation import Message, sentences
+from apps.events.outline import outline
+from axiom.translation import Message, messages_in_python, sentences
 
 TABLE = {
     # family: (stream, types)
@@ -189,6 +190,8 @@ def test_a_type_is_labelled_and_told_in_one_sentence(kind):
 def test_what_happened_is_there_for_the_translator(kind):
     source = Path(inspect.getfile(kind)).read_text()
     assert Message(kind.happening()) in set(sentences([source], "Event"))
+    said = {row.description for row in outline(kind.payload_schema())} - {""}
+    assert {Message(words) for words in said} <= set(messages_in_python(source))
 
 
 @pytest.mark.parametrize("name", PAYLOADS_OF_THE_REQUIREMENTS)
