@@ -104,23 +104,19 @@ TEMPLATES = [
 ]
 
 # --- Data -------------------------------------------------------------------------------------
-_database = env.db_url_config(DATABASE_URL)
 DATABASES = {
     "default": {
-        **_database,
+        **env.db_url_config(DATABASE_URL),
         "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": env.int("CONN_MAX_AGE", default=60),
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {
-            **_database.get("OPTIONS", {}),
-            # A pool per process: under ASGI each request has a thread of its own, and a
-            # connection kept by the thread would be opened anew for every request.
-            "pool": {
-                "min_size": 0,
-                "max_size": env.int("DATABASE_POOL_SIZE", default=30),
-                "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", default=5),
-            },
-        },
     }
+}
+# For the web server alone (see asgi.py): a worker's session holds its lock and its own settings.
+DATABASE_POOL = {
+    "min_size": 0,
+    "max_size": env.int("DATABASE_POOL_SIZE", default=30),
+    "timeout": env.float("DATABASE_POOL_TIMEOUT_SECONDS", default=5),
 }
 CACHES = {
     "default": {
