@@ -93,14 +93,19 @@ SELECT state.epoch = %(epoch)s AND NOT state.healing,
 FROM event_bus_state state
 """
 
-# The token fences: a relay whose lease expired and was taken over changes nothing here.
+# The token fences: a relay whose lease expired and was taken over changes nothing here. So does
+# the epoch: what was sent before the bus was lost must not count as published after the healing
+# has looked. The lock makes the one wait for the other.
 _SETTLE = """
+WITH bus AS MATERIALIZED (
+    SELECT FROM event_bus_state WHERE epoch = %(epoch)s AND NOT healing FOR SHARE
+)
 UPDATE event_outbox o
 SET status = 'PUBLISHED', published_at = now(), updated_at = now(), entry_id = sent.entry_id,
     locked_by = NULL, locked_until = NULL, next_retry_at = NULL
 FROM unnest(%(seqs)s::bigint[], %(entries)s::text[]) AS sent(seq, entry_id)
 WHERE o.seq = sent.seq AND o.created_at BETWEEN %(oldest)s AND %(newest)s
-  AND o.status = 'PROCESSING' AND o.claim_token = %(token)s
+  AND o.status = 'PROCESSING' AND o.claim_token = %(token)s AND EXISTS (SELECT FROM bus)
 """
 
 _GIVE_BACK = """
@@ -294,14 +299,14 @@ class Outbox:
         """Mark rows as published; returns how many still were ours to mark."""
         if not rows:
             return 0
-        params = claim.naming(rows) | {"entries": list(entry_ids)}
+        params = claim.naming(rows) | {"entries": list(entry_ids), "epoch": self.epoch}
         return self._execute(_SETTLE, params).rowcount
 
-    def give_back(self, claim: Claim) -> None:
-        """Undo a claim whose sending was prevented by no fault of the events."""
+    def give_back(self, claim: Claim, rows: Sequence[Claimed]) -> None:
+        """Undo the claim of rows whose sending was prevented by no fault of theirs."""
         with self.connection.transaction(), self.connection.pipeline():
             self._execute(CLAIM_LOCK)
-            self._execute(_GIVE_BACK, claim.naming(claim.rows))
+            self._execute(_GIVE_BACK, claim.naming(rows))
 
     def fail(self, claim: Claim, failures: Sequence[Failure]) -> set[int]:
         """Schedule another attempt or give up, in the caller's transaction; the numbers changed."""

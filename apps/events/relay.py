@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from . import dead_letters, healing, keys, observe
-from .bus import Bus, BusUnavailable, Refusal, StreamsLost
+from .bus import Bus, BusUnavailable, Identity, Refusal, StreamsLost
 from .claims import Claim, Claimed, EpochOver, Failure, Outbox
 from .connections import redis_client
 from .failpoints import reach
@@ -35,6 +35,7 @@ class Relay:
         self.bus, self.name = bus, name
         self.batch = settings.EVENTS_BATCH
         self._outbox: Outbox | None = None
+        self._known: Identity = ("", "")
         self._poll = BUSY_POLL_SECONDS
         self._trouble = 0
 
@@ -59,6 +60,9 @@ class Relay:
             if claim.rows:
                 reach("relay.claimed")
                 self._carry(outbox, claim)
+            elif self.bus.identity() != self._known:
+                # Nobody publishes, and yet there may be much to send again.
+                raise StreamsLost
         except (EpochOver, StreamsLost):
             # Look again before the next claim; relays that find the same wait for each other.
             self._outbox = None
@@ -72,27 +76,32 @@ class Relay:
             raw: Any = connection.connection
             # Losing a claim or a settlement in a crash means sending again, which is harmless.
             raw.execute("SET synchronous_commit = off")
-            epoch = healing.known_epoch(self.bus) or healing.heal(self.bus, readers())
+            self._known = healing.known(self.bus) or healing.heal(self.bus, readers())
             self._outbox = Outbox(raw, self.name, settings.EVENTS_LEASE_SECONDS)
-            self._outbox.begin_epoch(epoch)
+            self._outbox.begin_epoch(self._known[1])
         return self._outbox
 
     def _carry(self, outbox: Outbox, claim: Claim) -> None:
         try:
-            results = self.bus.append([(row.stream, _fields(row)) for row in claim.rows])
+            results = self._send(claim)
         except (BusUnavailable, StreamsLost):
-            outbox.give_back(claim)
+            outbox.give_back(claim, claim.rows)
             raise
         reach("relay.sent")
         self._settle(outbox, claim, results)
         reach("relay.settled")
+
+    def _send(self, claim: Claim) -> list[str | Refusal]:
+        return self.bus.append([(row.stream, _fields(row)) for row in claim.rows], self._known)
 
     def _settle(self, outbox: Outbox, claim: Claim, results: Sequence[str | Refusal]) -> None:
         sent = [(r, i) for r, i in zip(claim.rows, results, strict=True) if isinstance(i, str)]
         rows, entry_ids = [row for row, _ in sent], [entry for _, entry in sent]
         settled = outbox.settle(claim, rows, entry_ids)
         if settled < len(sent):
-            log.warning("lease lost while sending", sent=len(sent), settled=settled)
+            # Another relay has them, or the bus was lost and they have to go again.
+            log.warning("claim lost while sending", sent=len(sent), settled=settled)
+            outbox.give_back(claim, rows)
         observe.relayed(rows)
         refused = [
             (row, i) for row, i in zip(claim.rows, results, strict=True) if isinstance(i, Refusal)

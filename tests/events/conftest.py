@@ -67,6 +67,12 @@ def bus(request, redis_client):
 
 
 @pytest.fixture
+def connect(bus):
+    """Another connection to the same bus, as another process has one."""
+    return lambda: RedisStreams(bus.client) if isinstance(bus, RedisStreams) else bus
+
+
+@pytest.fixture
 def redis_bus(redis_client):
     return RedisStreams(redis_client)
 

@@ -105,7 +105,7 @@ class TestTrimming:
         return Housekeeper(redis_bus)
 
     def _grow(self, bus, count):
-        bus.append([(str(Stream.WORKERS), ("n", str(n))) for n in range(count)])
+        bus.append([(str(Stream.WORKERS), ("n", str(n))) for n in range(count)], bus.identity())
 
     def _consume(self, bus, count, ack=True):
         entries = bus.read("worker_group", "w1", [str(Stream.WORKERS)], count, 0)

@@ -172,7 +172,7 @@ class TestWhileSomethingIsInFlight:
         fast.claim(10)
 
         assert slow.settle(stale, stale.rows, ["1-0"]) == 0
-        slow.give_back(stale)
+        slow.give_back(stale, stale.rows)
         assert OutboxEvent.objects.get().locked_by == "fast"
 
     def test_others_pass_a_long_row_of_blocked_events(self, relay, bus, happen):
@@ -199,9 +199,9 @@ class FussyBus:
     def __getattr__(self, name):
         return getattr(self._bus, name)
 
-    def append(self, batch):
+    def append(self, batch, identity):
         fine = [(stream, fields) for stream, fields in batch if self._thing_id not in fields]
-        ids = iter(self._bus.append(fine))
+        ids = iter(self._bus.append(fine, identity))
         return [
             Refusal("ERR", "not this one", self._permanent) if self._thing_id in fields
             else next(ids)
@@ -284,7 +284,7 @@ class AwayBus:
     def __getattr__(self, name):
         return getattr(self._bus, name)
 
-    def append(self, batch):
+    def append(self, batch, identity):
         raise BusUnavailable("OOM command not allowed")
 
 
@@ -387,7 +387,8 @@ def test_a_full_batch_costs_a_handful_of_statements_and_one_round_trip(
     redis_bus, happen, monkeypatch
 ):
     relay = Relay(redis_bus, "relay-1")
-    relay.relay_batch()
+    happen(0)
+    relay.relay_batch()  # connects
     relay._outbox.floor.every_seconds = 60  # its own statements are few per second, not per batch
     happen(*range(500))
     statements = []

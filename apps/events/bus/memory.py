@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..keys import Stream
 from .errors import BusUnavailable, StreamsLost
-from .protocol import Entry, Fields, GroupState, Refusal, StreamState
+from .protocol import Entry, Fields, GroupState, Identity, Refusal, StreamState
 
 
 @dataclass
@@ -29,6 +30,14 @@ class _Stream:
     groups: dict[str, _Group] = field(default_factory=dict)
     added: int = 0
 
+    def lose(self, numbers: set[int]) -> None:
+        """Be as before these entries, and before groups read or acknowledged them."""
+        self.entries = {n: raw for n, raw in self.entries.items() if n not in numbers}
+        newest = max(self.entries, default=0)
+        for group in self.groups.values():
+            group.last_delivered = min(group.last_delivered, newest)
+            group.held = {n: held for n, held in group.held.items() if n <= newest}
+
 
 class MemoryBus:
     """Streams in dictionaries. `wipe()` loses everything, `away` refuses everything."""
@@ -46,9 +55,21 @@ class MemoryBus:
         self._run_id, self._epoch = f"run-{next(self._runs)}", ""
         self._streams: dict[str, _Stream] = {}
 
-    def identity(self) -> tuple[str, str]:
+    def crash(self, losing: int) -> None:
+        """Come back as another run that never heard of its last so many entries."""
+        self._run_id = f"run-{next(self._runs)}"
+        newest = sorted(n for stream in self._streams.values() for n in stream.entries)
+        lost = set(newest[len(newest) - losing :])
+        for stream in self._streams.values():
+            stream.lose(lost)
+
+    def forget_stream(self, name: str) -> None:
+        del self._streams[name]
+
+    def identity(self) -> Identity:
         self._check()
-        return self._run_id, self._epoch
+        whole = all(stream in self._streams for stream in Stream)
+        return self._run_id, self._epoch if whole else ""
 
     def begin_epoch(self, epoch: str, streams: Mapping[str, Sequence[str]]) -> None:
         self._check()
@@ -59,10 +80,12 @@ class MemoryBus:
                     stream.groups.setdefault(group, _Group())
             self._epoch = epoch
 
-    def append(self, entries: Sequence[tuple[str, Fields]]) -> list[str | Refusal]:
+    def append(
+        self, entries: Sequence[tuple[str, Fields]], identity: Identity
+    ) -> list[str | Refusal]:
         self._check()
         with self._lock:
-            if any(stream not in self._streams for stream, _ in entries):
+            if self.identity() != identity or any(s not in self._streams for s, _ in entries):
                 raise StreamsLost("a stream is missing")
             return [self._add(self._streams[stream], fields) for stream, fields in entries]
 

@@ -8,6 +8,10 @@ Fields = tuple[str | int, ...]
 """Names and values in turn, as they go over the wire."""
 
 
+Identity = tuple[str, str]
+"""Which run of the server, and which epoch its data belongs to ("" when they are not whole)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One entry of a stream as it was read; `deliveries` counts how often it was handed out."""
@@ -53,16 +57,20 @@ class StreamState:
 class Bus(Protocol):
     """Append-only streams with groups that read them independently."""
 
-    def identity(self) -> tuple[str, str]:
-        """Which server run this is, and which epoch its data belongs to ("" when unknown)."""
+    def identity(self) -> Identity:
+        """Whose data these are now."""
 
     def begin_epoch(self, epoch: str, streams: Mapping[str, Sequence[str]]) -> None:
         """Make the streams with their groups where they are missing, and mark the data as known."""
 
-    def append(self, entries: Sequence[tuple[str, Fields]]) -> list[str | Refusal]:
+    def append(
+        self, entries: Sequence[tuple[str, Fields]], identity: Identity
+    ) -> list[str | Refusal]:
         """Append all entries in this order in one round trip: an id or a refusal for each.
 
-        Raises BusUnavailable (some may have arrived) or StreamsLost (a stream is not there).
+        Raises BusUnavailable (some may have arrived) or StreamsLost: the data are not those of
+        this identity any more, or a stream is not there. However late it is called, it adds
+        nothing to a bus that was lost and healed meanwhile.
         """
 
     def read(

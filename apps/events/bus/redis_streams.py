@@ -10,14 +10,23 @@ from redis.exceptions import ResponseError
 
 from .. import keys
 from ..connections import Redis, redis_client
+from ..keys import Stream
 from .errors import BusUnavailable, StreamsLost
-from .protocol import Entry, Fields, GroupState, Refusal, StreamState
+from .protocol import Entry, Fields, GroupState, Identity, Refusal, StreamState
 
 # The server's trouble, not the event's: wait and repeat, and blame nobody.
 _TROUBLE = (
     "OOM", "READONLY", "LOADING", "MISCONF", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS",
     "BUSY", "TRYAGAIN", "NOAUTH", "WRONGPASS", "NOPERM", "MOVED", "ASK", "UNBLOCKED",
 )  # fmt: skip
+
+_pack: Any = hiredis.pack_command
+_MULTI, _EXEC = _pack(("MULTI",)), _pack(("EXEC",))
+# Watched first, read after: what was read cannot change unnoticed.
+_WATCH = _pack(("WATCH", keys.EPOCH)) + _pack(("GET", keys.EPOCH))
+_LOOK = b"".join(
+    (_pack(("UNWATCH",)), _pack(("INFO", "server")), _WATCH, _pack(("EXISTS", *Stream)))
+)
 
 
 @contextlib.contextmanager
@@ -44,13 +53,13 @@ class RedisStreams:
     def __init__(self, client: Redis | None = None) -> None:
         self.client = client or redis_client()
         self._wire: Any = None
+        self._seen: Identity | None = None
 
-    def identity(self) -> tuple[str, str]:
+    def identity(self) -> Identity:
         with _trouble():
-            info, epoch = (
-                self.client.pipeline(transaction=False).info("server").get(keys.EPOCH).execute()
-            )
-        return info["run_id"], (epoch or b"").decode()
+            pipe = self.client.pipeline(transaction=False)
+            info, epoch, there = pipe.info("server").get(keys.EPOCH).exists(*Stream).execute()
+        return _identity(info["run_id"], epoch, there)
 
     def begin_epoch(self, epoch: str, streams: Mapping[str, Sequence[str]]) -> None:
         for stream, groups in streams.items():
@@ -61,40 +70,59 @@ class RedisStreams:
         with _trouble():
             self.client.set(keys.EPOCH, epoch)
 
-    def append(self, entries: Sequence[tuple[str, Fields]]) -> list[str | Refusal]:
-        pack: Any = hiredis.pack_command
+    def append(
+        self, entries: Sequence[tuple[str, Fields]], identity: Identity
+    ) -> list[str | Refusal]:
+        if self._seen != identity and self._look() != identity:
+            raise StreamsLost("these are other data than they were")
         # One transaction: were the server to refuse one entry for want of memory and take the
         # next, an aggregate's events would change places. NOMKSTREAM: after a loss nothing may
         # be added before what was lost is sent again.
-        xadds = [pack(("XADD", s, "NOMKSTREAM", "*", *fields)) for s, fields in entries]
-        command = b"".join((pack(("MULTI",)), *xadds, pack(("EXEC",))))
-        *queued, results = self._exchange(command, len(entries) + 2)
-        for reply in (*queued, results):
+        xadds = [_pack(("XADD", s, "NOMKSTREAM", "*", *fields)) for s, fields in entries]
+        command = b"".join((_MULTI, *xadds, _EXEC, _WATCH))
+        *queued, results, _, epoch = self._exchange(command, len(entries) + 4)
+        for reply in (*queued, results, epoch):
             if isinstance(reply, ResponseError):
                 raise BusUnavailable(str(reply))
+        self._seen = _identity(identity[0], epoch, len(Stream))
+        if results is None:
+            raise StreamsLost("the data were lost meanwhile")
         return [_result(reply) for reply in results]
+
+    def _look(self) -> Identity:
+        """Whose data our connection writes to, watched from now on: once they change, EXEC is void.
+
+        Of the server's run there is no second look: a connection does not outlive it.
+        """
+        self._connect()
+        _, info, _, epoch, there = replies = self._exchange(_LOOK, 5)
+        for reply in replies:
+            if isinstance(reply, ResponseError):
+                raise BusUnavailable(str(reply))
+        run_id = dict(line.split(b":", 1) for line in info.splitlines() if b":" in line)[b"run_id"]
+        self._seen = _identity(run_id.decode(), epoch, there)
+        return self._seen
+
+    def _connect(self) -> None:
+        if self._wire is None:
+            with _trouble():
+                wire = self.client.connection_pool.make_connection()
+                wire.connect()
+            self._wire = wire
 
     def _exchange(self, command: bytes, replies: int) -> list[Any]:
         """One write, one wait: our own connection, because a pipeline object costs twice as much."""
-        wire = self._connection()
         try:
             with _trouble():
-                wire.send_packed_command([command], check_health=False)
-                return [_reply(wire) for _ in range(replies)]
+                self._wire.send_packed_command([command], check_health=False)
+                return [_reply(self._wire) for _ in range(replies)]
         except BaseException:
             # Unread replies would be taken for those of the next batch.
             self._hang_up()
             raise
 
-    def _connection(self) -> Any:
-        if self._wire is None:
-            with _trouble():
-                self._wire = self.client.connection_pool.make_connection()
-                self._wire.connect()
-        return self._wire
-
     def _hang_up(self) -> None:
-        wire, self._wire = self._wire, None
+        wire, self._wire, self._seen = self._wire, None, None
         if wire is not None:
             wire.disconnect()
 
@@ -221,6 +249,11 @@ class RedisStreams:
             self.client.xadd(
                 keys.dead_letters(stream), dict(fields), maxlen=max_length, approximate=True
             )
+
+
+def _identity(run_id: str, epoch: bytes | None, there: int) -> Identity:
+    # Without one of its streams the data are not whole, whatever the epoch says.
+    return run_id, (epoch or b"").decode() if there == len(Stream) else ""
 
 
 def _reply(wire: Any) -> Any:
