@@ -170,7 +170,12 @@ def build(name: str, payload: Payload, *, version: int | None = None, **beside: 
     try:
         return event_class.model_validate({**payload, **beside})
     except pydantic.ValidationError as error:
-        raise PayloadDoesNotFit(_reasons(event_class, error)) from error
+        raise PayloadDoesNotFit(_reasons(event_class, error), errors=_faults(error)) from error
+
+
+def current_payload(name: str, payload: Payload, *, version: int) -> Payload:
+    """A stored payload in the shape of the current version; whether it fits is not looked at."""
+    return _upcast(event_class_of(name), payload, version)
 
 
 def _upcast(event_class: type[Event], payload: Payload, version: int) -> Payload:
@@ -189,6 +194,15 @@ def _reasons(event_class: type[Event], error: pydantic.ValidationError) -> str:
         for e in error.errors()
     )
     return f"{event_class.type}: {'; '.join(reasons)}."
+
+
+def _faults(error: pydantic.ValidationError) -> list[dict[str, str]]:
+    """What is wrong with each value, and where it is, as the API tells it."""
+    return [
+        {"pointer": "/".join(["#/payload", *map(str, e["loc"])]), "code": e["type"],
+         "detail": e["msg"]}
+        for e in error.errors()
+    ]  # fmt: skip
 
 
 def bare_schema(event_class: type[Event]) -> Payload:

@@ -20,8 +20,8 @@ from .failpoints import reach
 from .groups import Group
 from .handlers import GiveUp, Handler, handler_of
 from .keys import DEAD_LETTER_LENGTH
-from .message import Message, Unreadable
-from .models import DeadLetter, FailedAttempt, InboxEntry, Retry
+from .message import Message, Unreadable, position
+from .models import DeadLetter, FailedAttempt, Retry
 from .relay import backoff
 
 log = structlog.get_logger(__name__)
@@ -35,6 +35,11 @@ _NEW_TO_INBOX = """
 INSERT INTO event_inbox (event_id, "group", worker)
 SELECT id, %s, %s FROM unnest(%s::uuid[]) AS id ORDER BY id
 ON CONFLICT DO NOTHING RETURNING event_id
+"""
+
+_BURY_IN_INBOX = """
+INSERT INTO event_inbox (event_id, "group", worker, outcome) VALUES (%s, %s, %s, 'dead')
+ON CONFLICT DO NOTHING
 """
 
 
@@ -212,9 +217,9 @@ class Consumer:
             return
         for message in messages:
             with (
+                on_behalf_of(message, self.group.name),
                 observe.duration.labels(self.group.name, message.event_type).time(),
                 deadline.limit(handler.timeout),
-                _on_behalf_of(message, self.group.name),
             ):
                 handler.function(message)
 
@@ -249,26 +254,28 @@ class Consumer:
 
     def _give_up(self, message: Message, error: Exception, attempts: int) -> None:
         with transaction.atomic():
+            Retry.objects.filter(group=self.group.name, event_id=message.event_id).delete()
+            if not self._bury_in_inbox(message):
+                return  # The group is done with it, however: only the acknowledgement was lost.
             self._note_attempt(message, error, attempts)
             letter = dead_letters.of_message(message, self.group.name, error, attempts)
-            Retry.objects.filter(group=self.group.name, event_id=message.event_id).delete()
-            InboxEntry.objects.bulk_create(
-                [InboxEntry(event_id=message.event_id, group=self.group.name,
-                            outcome=InboxEntry.Outcome.DEAD, worker=self.name)],
-                ignore_conflicts=True,
-            )  # fmt: skip
             letter.save()
         self._tell_of_dead_letter(letter)
+
+    def _bury_in_inbox(self, message: Message) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute(_BURY_IN_INBOX, [message.event_id, self.group.name, self.name])
+            return bool(cursor.rowcount)
 
     def _note_attempt(self, message: Message, error: Exception, attempts: int) -> None:
         FailedAttempt.objects.create(
             event_id=message.event_id, group=self.group.name, number=attempts,
-            error=f"{type(error).__name__}: {error}", worker=self.name,
+            error=dead_letters.printable(f"{type(error).__name__}: {error}"), worker=self.name,
         )  # fmt: skip
 
     def _bury(self, letter: DeadLetter) -> None:
         already = DeadLetter.objects.filter(
-            group=letter.group, stream=letter.stream, entry_id=letter.entry_id
+            group=letter.group, stream=letter.stream, entry_id=letter.entry_id, event_id=None
         )
         if not already.exists():
             letter.save()
@@ -323,8 +330,9 @@ class Consumer:
         due = Retry.objects.filter(group=self.group.name, due_at__lte=timezone.now())
         if self.group.ordered:
             earlier = Retry.objects.filter(
-                group=OuterRef("group"), aggregate=OuterRef("aggregate"), id__lt=OuterRef("id")
-            )
+                group=OuterRef("group"), aggregate=OuterRef("aggregate"),
+                position__lt=OuterRef("position"),
+            )  # fmt: skip
             due = due.filter(~Exists(earlier))
         return due.order_by("id").select_for_update(skip_locked=True).first()
 
@@ -386,7 +394,8 @@ class Consumer:
 
 
 @contextlib.contextmanager
-def _on_behalf_of(message: Message, source: str) -> Iterator[None]:
+def on_behalf_of(message: Message, source: str) -> Iterator[None]:
+    """Act for the tenant, the person and the trace of this event."""
     with (
         context.fresh(
             tenant_id=message.tenant_id, actor=message.actor, trace_id=message.trace_id,
@@ -408,6 +417,7 @@ def _entry_of(message: Message) -> dict[str, object]:
         "aggregate": message.aggregate,
         "stream": message.stream,
         "entry_id": message.entry_id,
+        "position": position(message.entry_id),
         "fields": dict(message.fields),
     }
 

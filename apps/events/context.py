@@ -20,6 +20,8 @@ class Context:
     source: str = ""
     """What began it: "POST /api/v1/cases/", a consumer group, a task."""
     causation_id: uuid.UUID | None = None
+    rehearsing: bool = False
+    """Whatever happens is rolled back: do nothing now that a rollback would not undo."""
 
 
 _NOBODY = Context()

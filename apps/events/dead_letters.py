@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .bus import Entry
 from .claims import Failure
-from .message import ENVELOPE, Message
+from .message import ENVELOPE, Message, position
 from .models import DeadLetter, FailedAttempt
 
 _VARYING = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+|'[^']*'|\"[^\"]*\"")
@@ -20,6 +20,12 @@ def fingerprint(group: str, error_type: str, error: str, stack: str = "") -> str
     place = [_VARYING.sub("_", line.rsplit(", in ", 1)[-1]) for line in place]
     essence = "|".join([group, error_type, _VARYING.sub("_", error), *place])
     return hashlib.sha256(essence.encode()).hexdigest()[:16]
+
+
+def printable(text: str, at_most: int = 10_000) -> str:
+    """The text as PostgreSQL can keep it: an error may quote any bytes, and go on for ever."""
+    text = text[:at_most].encode("utf-8", "backslashreplace").decode()
+    return text.replace("\x00", "\\x00")
 
 
 def record_relay_failures(failures: Sequence[Failure], *, worker: str) -> None:
@@ -50,15 +56,15 @@ def _of_relay(failure: Failure) -> DeadLetter:
 
 def of_message(message: Message, group: str, error: BaseException, attempts: int) -> DeadLetter:
     """A dead letter for an event that this group gave up on."""
-    stack = "".join(traceback.format_exception(error))
-    kind = type(error).__name__
+    stack = printable("".join(traceback.format_exception(error)), at_most=50_000)
+    kind, reason = type(error).__name__, printable(str(error))
     return DeadLetter(
         group=group, stream=message.stream, entry_id=message.entry_id,
-        event_id=message.event_id, event_type=message.event_type,
-        aggregate_type=message.aggregate_type, aggregate_id=message.aggregate_id,
-        tenant_id=message.tenant_id, trace_id=message.trace_id, fields=dict(message.fields),
-        error_type=kind, error=str(error), stack=stack, attempts=attempts,
-        fingerprint=fingerprint(group, kind, str(error), stack),
+        position=position(message.entry_id), event_id=message.event_id,
+        event_type=message.event_type, aggregate_type=message.aggregate_type,
+        aggregate_id=message.aggregate_id, tenant_id=message.tenant_id, trace_id=message.trace_id,
+        fields=dict(message.fields), error_type=kind, error=reason, stack=stack,
+        attempts=attempts, fingerprint=fingerprint(group, kind, reason, stack),
     )  # fmt: skip
 
 
@@ -67,6 +73,7 @@ def of_unreadable(entry: Entry, group: str, error: Exception) -> DeadLetter:
     raw = b"\n".join(name + b"=" + value for name, value in entry.raw.items())
     kind = type(error).__name__
     return DeadLetter(
-        group=group, stream=entry.stream, entry_id=entry.entry_id, raw=raw, error_type=kind,
-        error=str(error), attempts=1, fingerprint=fingerprint(group, kind, str(error)),
+        group=group, stream=entry.stream, entry_id=entry.entry_id,
+        position=position(entry.entry_id), raw=raw, error_type=kind, error=str(error), attempts=1,
+        fingerprint=fingerprint(group, kind, str(error)),
     )  # fmt: skip

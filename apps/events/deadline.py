@@ -27,6 +27,8 @@ class _Watch:
     thread: int
     until: float
     postgres: Any
+    to_the_death: bool
+    fields: dict[str, Any]
     fired: bool = False
 
 
@@ -36,9 +38,15 @@ _watchdog: threading.Thread | None = None
 
 
 @contextlib.contextmanager
-def limit(seconds: float) -> Iterator[None]:
-    """Raise HandlerTimeout inside the block when it takes longer than this."""
-    watch = _Watch(threading.get_ident(), time.monotonic() + seconds, connection.connection)
+def limit(seconds: float, *, to_the_death: bool = True) -> Iterator[None]:
+    """Raise HandlerTimeout inside the block when it takes longer than this.
+
+    A block that cannot be interrupted ends the process, unless it is one that serves people too.
+    """
+    watch = _Watch(
+        threading.get_ident(), time.monotonic() + seconds, connection.connection, to_the_death,
+        structlog.contextvars.get_contextvars(),
+    )  # fmt: skip
     _begin(watch)
     try:
         yield
@@ -80,10 +88,10 @@ def _interrupt(watch: _Watch, now: float) -> None:
         watch.fired = True
         _raise_in(watch.thread, HandlerTimeout)
         _cancel_query(watch)
-    elif now > watch.until + GRACE_SECONDS:
+    elif watch.to_the_death and now > watch.until + GRACE_SECONDS:
         # It sits in a call that Python cannot interrupt. Nothing was committed and nothing was
         # acknowledged, so another worker takes over what this process holds.
-        log.critical("handler cannot be interrupted, process ends", thread=watch.thread)
+        log.critical("handler cannot be interrupted, process ends", **watch.fields)
         os._exit(70)
 
 

@@ -1,4 +1,4 @@
-"""Why an event is refused."""
+"""Why an event is refused, and why nothing can be done about a dead letter."""
 
 from axiom.errors import AxiomError
 
@@ -37,3 +37,40 @@ class EventWithoutTenant(EventRefused):
     """An event belongs to a tenant, and none is known here."""
 
     code = "event_without_tenant"
+
+
+class LetterNotOpen(AxiomError):
+    """This dead letter is settled already: look at what was done about it."""
+
+    code, status = "dead_letter_not_open", 409
+
+
+class LetterUnreadable(AxiomError):
+    """Nobody can read this entry, so it cannot be sent again: replace it by an edited event, or
+    discard it."""
+
+    code, status = "dead_letter_unreadable", 409
+
+
+class NobodyHandles(AxiomError):
+    """No handler of this group wants events of this type any more."""
+
+    code, status = "nobody_handles", 409
+
+
+class NothingToTry(AxiomError):
+    """The relay gave up on this event before any group saw it: there is no handler to try."""
+
+    code, status = "nothing_to_try", 409
+
+
+class ReasonMissing(AxiomError):
+    """Say why: whoever looks at this later will want to know."""
+
+    code, status = "reason_missing", 422
+
+
+class RedriveNotRunning(AxiomError):
+    """This redrive has ended already."""
+
+    code, status = "redrive_not_running", 409

@@ -3,6 +3,9 @@
 Return = done; raise = again (after 5, 15 and 45 s); `raise GiveUp("why")` = never. A handler
 takes one Message; declared with `batch=True` it takes the list of those in hand, and raising
 then means that they are handed over one by one.
+
+A handler writes to the database and publishes; what leaves the database otherwise belongs into
+`transaction.on_commit`, which a dry run never reaches (or ask `context.current().rehearsing`).
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,9 @@
 """Keeps tables and streams at their size, and never takes what somebody still needs."""
 
+import contextlib
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 import redis
@@ -17,6 +19,7 @@ from .connections import redis_client
 from .handlers import active_groups
 from .keys import Stream
 from .models import FailedAttempt
+from .services import advance_redrives
 
 log = structlog.get_logger(__name__)
 
@@ -32,24 +35,33 @@ class Housekeeper:
 
     def run(self, stop: threading.Event) -> None:
         chores: tuple[tuple[float, Callable[[], object]], ...] = (
-            (settings.EVENTS_TRIM_SECONDS, self.trim_streams),
-            (3600, self.keep_tables),
+            (settings.EVENTS_CHORE_SECONDS, self.redrive),
+            (settings.EVENTS_TRIM_SECONDS, lambda: self._do(self.trim_streams)),
+            (3600, lambda: self._do(self.keep_tables)),
         )
         due = dict.fromkeys(chores, 0.0)
-        clock = 0.0
         while not stop.is_set():
             for chore in chores:
-                if clock >= due[chore]:
-                    due[chore] = clock + chore[0]
-                    self._do(chore[1])
-            stop.wait(settings.EVENTS_TRIM_SECONDS)
-            clock += settings.EVENTS_TRIM_SECONDS
+                if time.monotonic() >= due[chore]:
+                    due[chore] = time.monotonic() + chore[0]
+                    chore[1]()
+            stop.wait(settings.EVENTS_CHORE_SECONDS)
 
     def _do(self, chore: Callable[[], object]) -> None:
+        """Do a chore of which one housekeeper at a time is enough."""
+        with self._patiently(chore), transaction.atomic():
+            if self._alone():
+                chore()
+
+    def redrive(self) -> None:
+        """Take a step with the redrives; each is held while it is stepped, so this needs no lock."""
+        with self._patiently(advance_redrives):
+            advance_redrives()
+
+    @contextlib.contextmanager
+    def _patiently(self, chore: Callable[..., object]) -> Iterator[None]:
         try:
-            with transaction.atomic():
-                if self._alone():
-                    chore()
+            yield
         except (AnyDatabaseError, BusUnavailable, redis.RedisError) as error:
             log.warning("chore waits", chore=chore.__name__, error=str(error))
             connection.close()
@@ -112,7 +124,9 @@ class Housekeeper:
             return 0
         self._mark_length(state)
         surplus_ends = self._entry_when_length_was(stream, state.entries_added - stream.max_length)
-        keep_from = min((surplus_ends, *self._needed_from(state)), key=_order)
+        needed_from = self._needed_from(state)
+        self.bus.trim(stream, min((_forgotten_soon(), *needed_from), key=_order), exact=True)
+        keep_from = min((surplus_ends, *needed_from), key=_order)
         return self.bus.trim(stream, keep_from) if keep_from != _ORIGIN else 0
 
     def _needed_from(self, state: StreamState) -> list[str]:
@@ -138,6 +152,12 @@ class Housekeeper:
             return _ORIGIN
         client.zremrangebyscore(marks, "-inf", f"({client.zscore(marks, found[0])}")
         return str(found[0].decode())
+
+
+def _forgotten_soon() -> str:
+    """What is older leaves the stream before the inbox forgets it: read again, it would be new."""
+    day = timezone.now() - timedelta(days=settings.EVENTS_INBOX_DAYS - 1)
+    return f"{int(day.timestamp() * 1000)}-0"
 
 
 def _order(entry_id: str) -> tuple[int, int]:

@@ -17,6 +17,16 @@ ENVELOPE = (
 )  # fmt: skip
 
 
+_NUMBER_BITS = 20
+_LAST_NUMBER = (1 << _NUMBER_BITS) - 1
+
+
+def position(entry_id: str) -> int:
+    """Where an entry stands in the order of all: its millisecond, then its number in that one."""
+    millisecond, _, number = entry_id.partition("-")
+    return (int(millisecond or 0) << _NUMBER_BITS) | min(int(number or 0), _LAST_NUMBER)
+
+
 class Unreadable(Exception):
     """A stream entry that is not an event of ours."""
 
@@ -43,6 +53,8 @@ class Message:
         """Read an entry; what cannot be read raises Unreadable with the reason."""
         try:
             fields = {k.decode(): v.decode() for k, v in raw.items()}
+            if any("\x00" in value for value in fields.values()):
+                raise ValueError("a zero byte, which PostgreSQL cannot keep")
             return cls.of_fields(stream, entry_id, fields, attempts)
         except (KeyError, ValueError) as error:
             raise Unreadable(f"{type(error).__name__}: {error}") from error

@@ -80,6 +80,7 @@ class InboxEntry(models.Model):
     class Outcome(models.TextChoices):
         DONE = "done", _("Done")
         DEAD = "dead", _("Dead letter")
+        REPLACED = "replaced", _("Replaced by an edited copy")
         DISCARDED = "discarded", _("Discarded")
 
     pk = models.CompositePrimaryKey("event_id", "group")
@@ -127,6 +128,7 @@ class Retry(models.Model):
     aggregate = models.TextField(_("aggregate"))
     stream = models.TextField(_("stream"))
     entry_id = models.TextField(_("stream entry"))
+    position = models.BigIntegerField(_("place in the stream"), default=0)
     fields = models.JSONField(_("entry"))
     attempts = models.SmallIntegerField(_("attempts"), default=0)
     due_at = models.DateTimeField(_("due"))
@@ -141,7 +143,7 @@ class Retry(models.Model):
             # Read by every worker of the group, about once a second.
             models.Index(fields=["group", "due_at"], name="retry_due"),
             # Read by ordered groups: does this aggregate have to wait?
-            models.Index(fields=["group", "aggregate", "id"], name="retry_aggregate"),
+            models.Index(fields=["group", "aggregate", "position"], name="retry_aggregate"),
         ]
 
     def __str__(self) -> str:
@@ -164,6 +166,7 @@ class DeadLetter(models.Model):
     """The consumer group, or "relay" for an event that never reached its stream."""
     stream = models.TextField(_("stream"))
     entry_id = models.TextField(_("stream entry"), blank=True)
+    position = models.BigIntegerField(_("place in the stream"), default=0)
     event_id = models.UUIDField(_("event"), null=True)
     event_type = models.TextField(_("event type"), blank=True)
     aggregate_type = models.TextField(_("aggregate type"), blank=True)
@@ -189,12 +192,125 @@ class DeadLetter(models.Model):
         indexes = [
             # Read by the triage list and by "redrive all of this kind".
             models.Index(fields=["status", "fingerprint", "created_at"], name="dead_letter_triage"),
+            # Read by a tenant's list, newest first.
+            models.Index(fields=["tenant_id", "created_at"], name="dead_letter_tenant"),
+            # Read by a running redrive: what is still open, in the order of the streams.
+            models.Index(
+                fields=["position", "id"], condition=models.Q(status="open"),
+                name="dead_letter_open",
+            ),
+            # Read by the metrics.
+            models.Index(
+                fields=["group", "stream"], condition=models.Q(status="open"),
+                name="dead_letter_open_by_group",
+            ),
+            # Read by consumers: is this unreadable entry buried already?
+            models.Index(
+                fields=["entry_id"], condition=models.Q(event_id=None),
+                name="dead_letter_unreadable",
+            ),
             # Read by the journey.
             models.Index(fields=["event_id"], name="dead_letter_event"),
-        ]
+            models.Index(fields=["trace_id"], name="dead_letter_trace"),
+            models.Index(fields=["aggregate_id"], name="dead_letter_aggregate"),
+        ]  # fmt: skip
 
     def __str__(self) -> str:
         return f"{self.group}: {self.event_type or '?'} {self.error_type}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == self.Status.OPEN
+
+    @property
+    def is_readable(self) -> bool:
+        return self.event_id is not None
+
+    @property
+    def of_relay(self) -> bool:
+        """Whether the event never reached its stream, and so no group at all."""
+        return self.group == self.RELAY
+
+
+class Redrive(models.Model):
+    """Sending many dead letters again, a few per second, until done or stopped."""
+
+    class Status(models.TextChoices):
+        RUNNING = "running", _("Running")
+        STOPPED = "stopped", _("Stopped")
+        DONE = "done", _("Done")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    tenant_id = models.UUIDField(_("tenant"), null=True)
+    """Whose letters; empty for everybody's."""
+    filters = models.JSONField(_("which letters"))
+    rate = models.PositiveSmallIntegerField(_("letters per second"))
+    reason = models.TextField(_("reason"), blank=True)
+    actor = models.TextField(_("started by"))
+    status = models.TextField(_("status"), choices=Status.choices, default=Status.RUNNING)
+    total = models.PositiveIntegerField(_("found"))
+    sent = models.PositiveIntegerField(_("sent again"), default=0)
+    skipped = models.PositiveIntegerField(_("left alone"), default=0)
+    after_position = models.BigIntegerField(default=-1)
+    after_letter = models.UUIDField(null=True)
+    """With the position: the last letter that was looked at."""
+    stepped_at = models.DateTimeField(_("last step"))
+    stopped_by = models.TextField(_("stopped by"), blank=True)
+    error = models.TextField(_("error"), blank=True)
+    created_at = models.DateTimeField(_("started"))
+    finished_at = models.DateTimeField(_("finished"), null=True)
+
+    class Meta:
+        db_table = "event_redrive"
+        verbose_name = _("redrive")
+        verbose_name_plural = _("redrives")
+        constraints = [
+            models.CheckConstraint(condition=models.Q(rate__gte=1), name="redrive_moves")
+        ]
+        indexes = [
+            # Read by the housekeeper, every second.
+            models.Index(
+                fields=["created_at"], condition=models.Q(status="running"),
+                name="redrive_running",
+            ),
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return f"{self.sent} / {self.total} · {self.get_status_display()}"
+
+    @property
+    def is_running(self) -> bool:
+        return self.status == self.Status.RUNNING
+
+
+class DeadLetterAct(models.Model):
+    """What somebody did about a dead letter. The database refuses to change or delete it."""
+
+    class Kind(models.TextChoices):
+        REDRIVEN = "redriven", _("Sent again")
+        REPLACED = "replaced", _("Replaced by an edited copy")
+        TRIED = "tried", _("Tried without effect")
+        DISCARDED = "discarded", _("Discarded")
+
+    id = models.BigAutoField(primary_key=True)
+    letter = models.ForeignKey(DeadLetter, on_delete=models.PROTECT, related_name="acts")
+    kind = models.TextField(_("what"), choices=Kind.choices)
+    actor = models.TextField(_("who"))
+    reason = models.TextField(_("reason"), blank=True)
+    diff = models.TextField(_("edit"), blank=True)
+    facts = models.JSONField(_("details"), default=dict)
+    redrive = models.ForeignKey(
+        Redrive, null=True, on_delete=models.PROTECT, related_name="acts", verbose_name=_("redrive")
+    )
+    at = models.DateTimeField(_("when"), db_default=Now())
+
+    class Meta:
+        db_table = "event_dead_letter_act"
+        verbose_name = _("act on a dead letter")
+        verbose_name_plural = _("acts on dead letters")
+
+    def __str__(self) -> str:
+        return f"{self.actor}: {self.kind}"
 
 
 class BusState(models.Model):

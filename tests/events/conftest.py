@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 import redis
-from django.db import transaction
+from django.db import connection, transaction
 
 from apps.events import catalog
 from apps.events.bus.memory import MemoryBus
@@ -58,6 +58,14 @@ def declared():
     yield lambda *more: classes.extend(more)
     for event_class in classes:
         catalog.forget(event_class)
+
+
+@pytest.fixture
+def leases_end(transactional_db):
+    """Who leads an ordered group leads it as long as its connection lives, and tests share one."""
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock_all()")
 
 
 @pytest.fixture(params=["redis", "memory"])

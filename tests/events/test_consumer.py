@@ -2,6 +2,8 @@
 
 import threading
 import time
+from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 from django.db import Error as AnyDatabaseError
@@ -12,31 +14,15 @@ from apps.accounts.models import Tenant
 from apps.events import consumer as consumer_module
 from apps.events import context
 from apps.events.bus import StreamsLost
-from apps.events.consumer import Consumer
-from apps.events.groups import GROUPS
 from apps.events.handlers import EVERY, GiveUp
 from apps.events.heartbeats import Heart
 from apps.events.models import DeadLetter, FailedAttempt, InboxEntry, OutboxEvent, Retry
 from apps.events.outbox import publish
 from apps.events.relay import Relay
 
-pytestmark = pytest.mark.django_db(transaction=True)
+from .backbone import GROUP, ORDERED, Log, make_due, worker
 
-GROUP, ORDERED = "notification_group", "bpm_engine"
-
-
-class Log(list):
-    """A handler that remembers what it got, and does what it is told for some of it."""
-
-    def __init__(self):
-        super().__init__()
-        self.trouble = {}
-
-    def __call__(self, message):
-        key = (message.aggregate_id, message.payload["number"])
-        if key in self.trouble:
-            raise self.trouble[key]
-        self.append(key)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("leases_end")]
 
 
 @pytest.fixture
@@ -62,14 +48,6 @@ def carry(relay, bus):
             continue
 
     return drain
-
-
-def worker(bus, name="w1", group=GROUP):
-    return Consumer(GROUPS[group], bus, name)
-
-
-def make_due():
-    Retry.objects.update(due_at=timezone.now())
 
 
 def redeliver(bus, event_id):
@@ -381,6 +359,29 @@ class TestWhatAWorkerLeavesBehind:
 
         assert log == [("t1", 1)]
 
+    def test_is_left_alone_when_only_the_acknowledgements_were_lost(self, log, carry, bus, happen):
+        happen(1)
+        carry()
+        (entry,) = bus.read(GROUP, "died-0", ["axiom:events"], 10, 0)
+        worker(bus, "died-0").handle([entry])
+        for n in range(consumer_module.DELIVERIES_BEFORE_SUSPICION):
+            bus.take_over(GROUP, f"died-{n + 1}", "axiom:events", 0)
+        worker(bus).step()
+
+        assert log == [("t1", 1)]
+        assert not DeadLetter.objects.exists()
+        assert InboxEntry.objects.get().outcome == "done"
+
+    def test_is_buried_once_when_the_acknowledgement_is_lost_then(self, log, carry, bus, happen):
+        happen(1)
+        carry()
+        (entry,) = bus.read(GROUP, "died", ["axiom:events"], 10, 0)
+        suspicious = replace(entry, deliveries=consumer_module.DELIVERIES_BEFORE_SUSPICION + 1)
+        worker(bus).handle([suspicious])
+        worker(bus).handle([suspicious])
+
+        assert DeadLetter.objects.count() == 1
+
     def test_is_buried_when_it_took_down_several_workers(self, log, carry, bus, happen):
         happen(1)
         carry()
@@ -424,6 +425,35 @@ def test_an_outage_while_taking_over_forgets_nothing(carry, bus, happen, handle)
 
     assert seen == [1, 1]
     assert InboxEntry.objects.count() == 1
+
+
+@pytest.mark.parametrize("text", ["\x00", "\ud800", "x" * 5_000_000])
+def test_an_error_that_postgresql_cannot_keep_is_kept_all_the_same(log, carry, bus, happen, text):
+    log.trouble = {("t1", 1): GiveUp(f"bad {text}"), ("t1", 2): RuntimeError(f"bad {text}")}
+    happen(1, 2, 3)
+    carry()
+    worker(bus).step()
+
+    letter = DeadLetter.objects.get()
+    assert letter.error.startswith("bad ")
+    assert len(letter.error) <= 10_000
+    assert Retry.objects.count() == 1
+    assert ("t1", 3) in log
+
+
+def test_an_entry_with_a_zero_byte_is_buried_and_blocks_nothing(
+    log, redis_client, happen, redis_bus
+):
+    relay = Relay(redis_bus, "relay-1")
+    happen(1)
+    relay.relay_batch()
+    relay.relay_batch()
+    ((_, fields),) = redis_client.xrange("axiom:events")
+    redis_client.xadd("axiom:events", fields | {b"event_id": str(uuid4()), b"actor": b"a\x00b"})
+    worker(redis_bus).step()
+
+    assert "zero byte" in DeadLetter.objects.get().error
+    assert log == [("t1", 1)]
 
 
 def test_a_missing_group_is_made_again_at_the_beginning(log, redis_bus, redis_client, happen):

@@ -143,3 +143,12 @@ class TestTrimming:
         self._rounds(keeper, redis_bus)
 
         assert redis_bus.state(Stream.WORKERS).length <= 300
+
+    def test_takes_what_the_inbox_will_soon_forget(self, keeper, redis_bus, settings):
+        """Were the group lost and made anew at 0, it would handle those a second time."""
+        self._grow(redis_bus, 5)
+        self._consume(redis_bus, 3)
+        settings.EVENTS_INBOX_DAYS = 1 - 1 / 86_400  # entries of this second are too old
+        keeper.trim_stream(Stream.WORKERS)
+
+        assert redis_bus.state(Stream.WORKERS).length == 2

@@ -366,6 +366,15 @@ class TestAfterTheBusLostItsData:
         assert entries(bus) == [("t1", 1), ("t1", 2)]
         assert relay._outbox.epoch == other._outbox.epoch == BusState.objects.get().epoch
 
+    def test_it_is_sent_again_though_nothing_new_is_published(self, relay, bus, happen, handle):
+        handle(lambda message: None, "TEST_THING_HAPPENED")
+        happen(1)
+        drain(relay)
+        _wipe(bus)
+        drain(relay)
+
+        assert entries(bus) == [("t1", 1)]
+
     def test_healing_that_died_half_way_is_finished_by_the_next(self, relay, bus, happen):
         drain(relay)
         BusState.objects.update(healing=True)

@@ -178,7 +178,7 @@ class MemoryBus:
             name, lag, len(group.held), f"{group.last_delivered}-0", oldest, consumers
         )
 
-    def trim(self, stream: str, before_id: str) -> int:
+    def trim(self, stream: str, before_id: str, *, exact: bool = False) -> int:
         self._check()
         with self._lock:
             entries = self._streams[stream].entries

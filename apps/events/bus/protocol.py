@@ -96,8 +96,8 @@ class Bus(Protocol):
     def state(self, stream: str) -> StreamState | None:
         """Where a stream stands; None when it does not exist."""
 
-    def trim(self, stream: str, before_id: str) -> int:
-        """Drop entries older than this id, roughly; returns how many went."""
+    def trim(self, stream: str, before_id: str, *, exact: bool = False) -> int:
+        """Drop entries older than this id (roughly, unless exact is asked); returns how many went."""
 
     def dead_letter(self, stream: str, fields: Mapping[str, str], max_length: int) -> None:
         """Append to the dead-letter stream, keeping about max_length entries."""

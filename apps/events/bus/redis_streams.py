@@ -240,9 +240,9 @@ class RedisStreams:
             consumers=[c["name"].decode() for c in consumers],
         )
 
-    def trim(self, stream: str, before_id: str) -> int:
+    def trim(self, stream: str, before_id: str, *, exact: bool = False) -> int:
         with _trouble():
-            return int(self.client.xtrim(stream, minid=before_id, approximate=True))
+            return int(self.client.xtrim(stream, minid=before_id, approximate=not exact))
 
     def dead_letter(self, stream: str, fields: Mapping[str, str], max_length: int) -> None:
         with _trouble():

@@ -1,11 +1,11 @@
-"""What the backbone knows."""
+"""Event types, as people look for them."""
 
 from collections.abc import Iterator
 
-from . import catalog
-from .catalog import Event
-from .groups import GROUPS, Group
-from .handlers import handler_of
+from .. import catalog
+from ..catalog import Event
+from ..groups import GROUPS, Group
+from ..handlers import handler_of
 
 
 def find_event_types(*, q: str = "", stream: str = "") -> list[type[Event]]:

@@ -1,0 +1,21 @@
+"""What can be done about events that were given up."""
+
+from .discard import discard
+from .edit import Edit, draft, edit_and_redrive, plan_edit
+from .redrive import redrive
+from .redrive_matching import advance_redrives, start_redrive, stop_redrive
+from .rehearse import Rehearsal, dry_run
+
+__all__ = [
+    "Edit",
+    "Rehearsal",
+    "advance_redrives",
+    "discard",
+    "draft",
+    "dry_run",
+    "edit_and_redrive",
+    "plan_edit",
+    "redrive",
+    "start_redrive",
+    "stop_redrive",
+]
