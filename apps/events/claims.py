@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
+import orjson
 import psycopg
 
 Connection = psycopg.Connection[Any]
@@ -27,68 +28,76 @@ def execute(
     return cursor.execute(query.encode(), params, prepare=True, binary=binary)
 
 
+# A day's slice begins empty and without statistics, and a plan made then would be kept while it
+# fills. So the planner gets no choice: events are found by number, in that order, never by
+# reading a slice from end to end.
+_PLANNING = (
+    "plan_cache_mode = force_generic_plan", "enable_seqscan = off", "enable_bitmapscan = off",
+    "enable_mergejoin = off", "enable_sort = off", "jit = off",
+)  # fmt: skip
+
 CLAIM_LOCK = "SELECT pg_advisory_xact_lock(hashtext('axiom.outbox.claim'))"
+
+# Lets PostgreSQL pass over the slices of other days.
+_DAYS = "created_at >= %(since)s AND created_at < now() + interval '1 day'"
 
 # A row that failed before carries `next_retry_at` and is found by a small index of its own
 # (`parked`); all others are found by number, from the floor on. A due one waits while an earlier
 # event of its aggregate does: after a loss of the bus that may lie beyond this batch. `busy` looks
-# only as far as the last candidate: what comes later blocks nobody. The dates let PostgreSQL skip
-# other days' slices.
-_CLAIM = """
+# only as far as the last candidate: what comes later blocks nobody.
+_CLAIM = f"""
 WITH parked AS MATERIALIZED (
     SELECT seq, aggregate_type, aggregate_id,
            CASE status WHEN 'PENDING' THEN next_retry_at ELSE locked_until END AS due
     FROM event_outbox
-    WHERE next_retry_at IS NOT NULL AND status IN ('PENDING', 'PROCESSING')
+    WHERE next_retry_at IS NOT NULL AND status IN ('PENDING', 'PROCESSING') AND {_DAYS}
 ), again AS MATERIALIZED (
-    SELECT seq, created_at, aggregate_type, aggregate_id FROM event_outbox o
-    WHERE next_retry_at IS NOT NULL
+    SELECT seq, aggregate_type, aggregate_id FROM event_outbox o
+    WHERE next_retry_at IS NOT NULL AND {_DAYS}
       AND (status = 'PENDING' AND next_retry_at <= now()
            OR status = 'PROCESSING' AND locked_until <= now())
       AND NOT EXISTS (SELECT FROM event_outbox f WHERE f.aggregate_id = o.aggregate_id
                       AND f.aggregate_type = o.aggregate_type AND f.seq < o.seq
-                      AND f.seq >= %(floor)s AND f.created_at >= %(since)s
+                      AND f.seq >= %(floor)s::bigint AND f.created_at >= %(since)s
                       AND f.next_retry_at IS NULL AND f.status IN ('PENDING', 'PROCESSING'))
-    ORDER BY seq LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    ORDER BY seq LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED
 ), fresh AS MATERIALIZED (
-    SELECT seq, created_at, aggregate_type, aggregate_id FROM event_outbox o
-    WHERE seq >= %(floor)s AND created_at >= %(since)s AND created_at < now() + interval '1 day'
-      AND next_retry_at IS NULL
+    SELECT seq, aggregate_type, aggregate_id FROM event_outbox o
+    WHERE seq >= %(floor)s::bigint AND next_retry_at IS NULL AND {_DAYS}
       AND (status = 'PENDING' OR status = 'PROCESSING' AND locked_until <= now())
       AND NOT EXISTS (SELECT FROM parked p WHERE p.aggregate_id = o.aggregate_id
                       AND p.aggregate_type = o.aggregate_type AND p.seq < o.seq)
-    ORDER BY seq LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    ORDER BY seq LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED
 ), candidate AS MATERIALIZED (
     SELECT * FROM fresh UNION ALL SELECT * FROM again
 ), busy AS MATERIALIZED (
     SELECT aggregate_type, aggregate_id, seq FROM event_outbox
-    WHERE seq >= %(floor)s AND seq <= (SELECT max(seq) FROM candidate)
-      AND created_at >= %(since)s AND created_at < now() + interval '1 day'
+    WHERE seq >= %(floor)s::bigint AND seq <= (SELECT max(seq) FROM candidate) AND {_DAYS}
       AND status = 'PROCESSING' AND locked_until > now()
     UNION ALL SELECT aggregate_type, aggregate_id, seq FROM parked WHERE due > now()
 ), chosen AS MATERIALIZED (
-    SELECT seq, created_at FROM candidate c
+    SELECT seq FROM candidate c
     WHERE NOT EXISTS (SELECT FROM busy b WHERE b.aggregate_id = c.aggregate_id
                       AND b.aggregate_type = c.aggregate_type AND b.seq < c.seq)
       AND EXISTS (SELECT FROM event_bus_state WHERE NOT healing AND epoch = %(epoch)s)
 ), claimed AS (
-    UPDATE event_outbox o
+    UPDATE event_outbox
     SET status = 'PROCESSING', attempt_count = attempt_count + 1, last_attempt_at = now(),
         locked_by = %(owner)s, locked_until = now() + make_interval(secs => %(lease)s),
         claim_token = %(token)s, updated_at = now()
-    FROM chosen c WHERE o.seq = c.seq AND o.created_at = c.created_at
-    RETURNING o.seq, o.created_at, o.stream, o.event_id::text, o.event_type, o.schema_version,
-              o.aggregate_type, o.aggregate_id, o.tenant_id::text, o.actor, o.trace_id,
-              replace(o.occurred_at::text, ' ', 'T'), o.payload::text, o.envelope::text,
-              o.attempt_count, o.max_attempts
+    WHERE seq = ANY (ARRAY(SELECT seq FROM chosen)) AND {_DAYS}
+    RETURNING seq, created_at, stream, event_id::text, event_type, schema_version,
+              aggregate_type, aggregate_id, tenant_id::text, actor, trace_id,
+              replace(occurred_at::text, ' ', 'T'), payload::text, envelope::text,
+              attempt_count, max_attempts
 )
 SELECT * FROM claimed ORDER BY seq
 """
 
-_WHY_NOTHING = """
+_WHY_NOTHING = f"""
 SELECT state.epoch = %(epoch)s AND NOT state.healing,
        EXISTS (SELECT FROM event_outbox
-               WHERE seq >= %(floor)s AND created_at >= %(since)s AND next_retry_at IS NULL
+               WHERE seq >= %(floor)s::bigint AND next_retry_at IS NULL AND {_DAYS}
                  AND (status = 'PENDING' OR status = 'PROCESSING' AND locked_until <= now()))
 FROM event_bus_state state
 """
@@ -101,10 +110,10 @@ WITH bus AS MATERIALIZED (
     SELECT FROM event_bus_state WHERE epoch = %(epoch)s AND NOT healing FOR SHARE
 )
 UPDATE event_outbox o
-SET status = 'PUBLISHED', published_at = now(), updated_at = now(), entry_id = sent.entry_id,
+SET status = 'PUBLISHED', published_at = now(), updated_at = now(),
+    entry_id = %(entries)s::jsonb ->> seq::text,
     locked_by = NULL, locked_until = NULL, next_retry_at = NULL
-FROM unnest(%(seqs)s::bigint[], %(entries)s::text[]) AS sent(seq, entry_id)
-WHERE o.seq = sent.seq AND o.created_at BETWEEN %(oldest)s AND %(newest)s
+WHERE o.seq = ANY (%(seqs)s::bigint[]) AND o.created_at BETWEEN %(oldest)s AND %(newest)s
   AND o.status = 'PROCESSING' AND o.claim_token = %(token)s AND EXISTS (SELECT FROM bus)
 """
 
@@ -112,7 +121,7 @@ _GIVE_BACK = """
 UPDATE event_outbox o
 SET status = 'PENDING', attempt_count = attempt_count - 1, updated_at = now(),
     locked_by = NULL, locked_until = NULL
-WHERE o.seq = ANY(%(seqs)s) AND o.created_at BETWEEN %(oldest)s AND %(newest)s
+WHERE o.seq = ANY (%(seqs)s::bigint[]) AND o.created_at BETWEEN %(oldest)s AND %(newest)s
   AND o.status = 'PROCESSING' AND o.claim_token = %(token)s
 """
 
@@ -124,7 +133,8 @@ SET status = failed.status, next_retry_at = failed.retry_at, updated_at = now(),
 FROM unnest(%(seqs)s::bigint[], %(statuses)s::text[], %(retry_ats)s::timestamptz[],
             %(codes)s::text[], %(messages)s::text[])
      AS failed(seq, status, retry_at, code, message)
-WHERE o.seq = failed.seq AND o.created_at BETWEEN %(oldest)s AND %(newest)s
+WHERE o.seq = failed.seq
+  AND o.seq = ANY (%(seqs)s::bigint[]) AND o.created_at BETWEEN %(oldest)s AND %(newest)s
   AND o.status = 'PROCESSING' AND o.claim_token = %(token)s
 RETURNING o.seq
 """
@@ -209,11 +219,14 @@ class Floor:
         row = execute(
             connection,
             """
-            SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, waiting.seq, waiting.day
-            FROM (VALUES (1)) one LEFT JOIN LATERAL (
-                SELECT seq, created_at AS day FROM event_outbox
-                WHERE seq >= %s AND seq <= %s AND created_at >= %s AND next_retry_at IS NULL
-                  AND status IN ('PENDING', 'PROCESSING') ORDER BY seq LIMIT 1) waiting ON true
+            SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+                   waiting.seq, least(waiting.day, parked.day)
+            FROM (SELECT min(created_at) AS day FROM event_outbox
+                  WHERE next_retry_at IS NOT NULL AND status IN ('PENDING', 'PROCESSING')) parked
+            LEFT JOIN (SELECT seq, created_at AS day FROM event_outbox
+                       WHERE seq >= %s::bigint AND seq <= %s::bigint AND created_at >= %s
+                         AND next_retry_at IS NULL AND status IN ('PENDING', 'PROCESSING')
+                       ORDER BY seq LIMIT 1) waiting ON true
             """,
             (self.seq, mark.number, self.since),
         ).fetchone()
@@ -255,6 +268,10 @@ class Outbox:
 
     def __init__(self, connection: Connection, owner: str, lease: float) -> None:
         self.connection, self.owner, self.lease = connection, owner, lease
+        # Django switches prepared statements off, also those that are asked for.
+        connection.prepare_threshold = 5
+        for setting in _PLANNING:
+            connection.execute(f"SET {setting}")
         self.begin_epoch("")
 
     def begin_epoch(self, epoch: str) -> None:
@@ -275,7 +292,7 @@ class Outbox:
     def _claim(self, limit: int) -> Claim:
         token = uuid4()
         params = {"limit": limit, "owner": self.owner, "lease": self.lease, "token": token}
-        with self.connection.transaction(), self.connection.pipeline():
+        with self.connection.pipeline():  # One round trip, one implicit transaction.
             self._execute(CLAIM_LOCK)
             cursor = self._execute(_CLAIM, params | self._place, binary=True)
         return Claim(token, [Claimed._make(row) for row in cursor.fetchall()])
@@ -299,7 +316,9 @@ class Outbox:
         """Mark rows as published; returns how many still were ours to mark."""
         if not rows:
             return 0
-        params = claim.naming(rows) | {"entries": list(entry_ids), "epoch": self.epoch}
+        entries = {row.seq: entry for row, entry in zip(rows, entry_ids, strict=True)}
+        told = orjson.dumps(entries, option=orjson.OPT_NON_STR_KEYS).decode()
+        params = claim.naming(rows) | {"entries": told, "epoch": self.epoch}
         return self._execute(_SETTLE, params).rowcount
 
     def give_back(self, claim: Claim, rows: Sequence[Claimed]) -> None:

@@ -1,6 +1,7 @@
 """The relay: nothing lost, nothing overtakes, Redis's trouble is nobody's fault."""
 
 import time
+from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
@@ -412,6 +413,28 @@ def test_a_full_batch_costs_a_handful_of_statements_and_one_round_trip(
     assert relay.relay_batch() == 500
     assert len(statements) <= 4
     assert len(trips) == 1
+
+
+def test_the_relays_statements_are_planned_once_and_find_events_by_number(relay, happen):
+    """A plan made for an empty slice would read it from end to end once it has filled."""
+    for _ in range(3):
+        happen(*range(20))
+        drain(relay)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT max(generic_plans), sum(custom_plans) FROM pg_prepared_statements"
+            " WHERE statement LIKE '%%claimed AS%%' OR statement LIKE '%%published_at = now()%%'"
+        )
+        again, anew = cursor.fetchone()
+        cursor.execute(f"EXPLAIN {claims._CLAIM}", _any_claim(relay))
+        plan = "".join(line for (line,) in cursor.fetchall())
+
+    assert (again >= 3, anew) == (True, 0)
+    assert "Seq Scan on event_outbox" not in plan
+
+
+def _any_claim(relay):
+    return {"limit": 1, "owner": "", "lease": 1, "token": uuid4(), **relay._outbox._place}
 
 
 def test_an_event_published_in_a_rolled_back_savepoint_is_not_sent(
