@@ -1,0 +1,1 @@
+"""How fast the backbone is, measured against something simpler that does the same."""
