@@ -16,7 +16,7 @@ CREATE UNIQUE INDEX event_outbox_event ON event_outbox (event_id, created_at);
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('events', '0002_retries_keep_their_order'),
+        ('events', '0004_triage_of_dead_letters'),
     ]
 
     operations = [
