@@ -1,0 +1,75 @@
+"""One example of everything that has an address, so that others can be kept from it.
+
+A new route with an object in its path needs one here; `tests/test_routes.py` says so.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Model
+
+# Put it into a text of the example, where it has one: nobody else may ever read it.
+MARK = "for acme's eyes only"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Whose things the examples are. They are made while acting for Acme."""
+
+    acme: Any
+    alice: Any
+    bob: Any
+
+
+@dataclass(frozen=True)
+class Example:
+    path: str
+    lookup: str
+    make: Callable[[Scene], Model]
+
+
+BY_PATH: dict[str, Example] = {}
+BY_MODEL: dict[str, Callable[[Scene], Model]] = {}
+
+
+def example(
+    *paths: str, lookup: str = "pk", model: str = ""
+) -> Callable[[Callable[[Scene], Model]], Callable[[Scene], Model]]:
+    """Registers what stands in the last `<...>` of these paths, and in a model's console pages."""
+
+    def register(make: Callable[[Scene], Model]) -> Callable[[Scene], Model]:
+        BY_PATH.update({path: Example(path, lookup, make) for path in paths})
+        if model:
+            BY_MODEL[model] = make
+        return make
+
+    return register
+
+
+@example("/api/v1/members/<id>/", lookup="user_id", model="accounts.Membership")
+def member(scene: Scene) -> Model:
+    scene.bob.name = MARK
+    scene.bob.save()
+    return scene.bob.memberships.get()
+
+
+@example("/api/v1/auth/sessions/<pk>/", model="accounts.LoginSession")
+def login(scene: Scene) -> Model:
+    from django.test import RequestFactory
+
+    from apps.accounts.services import open_login
+
+    request = RequestFactory().get("/", headers={"User-Agent": MARK})
+    membership = scene.alice.memberships.get()
+    return open_login(user=scene.alice, membership=membership, kind="token", request=request)
+
+
+@example(model="accounts.User")
+def user(scene: Scene) -> Model:
+    return scene.bob
+
+
+@example(model="accounts.Tenant")
+def tenant(scene: Scene) -> Model:
+    return scene.acme
