@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RegexPattern
 
 from apps.events.context import acting
-from tests.examples import BY_PATH, MARK, Scene
+from tests.examples import BY_PATH, MARK, SHARED, Scene
 
 NEVER_TRIED = {"options", "head", "trace"}
 FORMAT = {"format": "json"}
@@ -92,14 +92,25 @@ def examples_for(route: Route, scene: Scene) -> dict[str, tuple[Model, Any]]:
     for name in route.parameters:
         if name in FORMAT:
             continue
-        path = route.path[: route.path.index(f"<{name}>")] + f"<{name}>/"
+        path = looked_up(route, name)
         assert path in BY_PATH, (
             f"{route} looks an object up by <{name}>, and there is no example of one. Add to "
             f'tests/examples.py a function marked @example("{path}") that makes one for '
-            f"`scene.acme`; then it is proved that others cannot reach it."
+            f"`scene.acme`; then it is proved that others cannot reach it. Is it the same for all "
+            f"tenants? Then name it in SHARED there."
         )
         found[name] = _made(path, scene)
     return found
+
+
+def looked_up(route: Route, name: str) -> str:
+    """The path that ends with this parameter: what it is looked up in."""
+    return route.path[: route.path.index(f"<{name}>")] + f"<{name}>/"
+
+
+def is_shared(route: Route) -> bool:
+    """Whether all that the route looks up is the same for all tenants."""
+    return all(looked_up(route, name) in SHARED for name in route.parameters)
 
 
 def _made(path: str, scene: Scene) -> tuple[Model, Any]:

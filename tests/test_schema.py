@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from apps.events.context import acting
-from tests.examples import BY_PATH, Scene
+from tests.examples import BY_PATH, SHARED, Scene
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +43,7 @@ def world(acme, alice, bob, api_of):
     client, scene = api_of(alice), Scene(acme, alice, bob)
     with acting(tenant_id=acme.pk, actor=alice.email):
         made = {path: each.make(scene) for path, each in BY_PATH.items()}
-    values = {path: str(getattr(row, BY_PATH[path].lookup)) for path, row in made.items()}
+    values = {path: str(getattr(row, BY_PATH[path].lookup)) for path, row in made.items()} | SHARED
     with _connection_kept():
         world = World(client._credentials["HTTP_AUTHORIZATION"], values)
         yield world
