@@ -77,3 +77,10 @@ def user(scene: Scene) -> Model:
 @example(model="accounts.Tenant")
 def tenant(scene: Scene) -> Model:
     return scene.acme
+
+
+@example(model="library.Book")
+def book(scene: Scene) -> Model:
+    from tests.library.models import Book
+
+    return Book.objects.create(title=MARK)

@@ -23,10 +23,13 @@ PUBLIC = {
     "/api/v1/auth/token/",
     "/api/v1/auth/token/refresh/",
 }
-# Pages that are neither API nor console, and who may see them.
-OTHER_PAGES = {
-    "/accounts/password/<uidb64>/<token>/": "the link of a mail; shows nothing without it",
-    "/metrics": "for the network's own Prometheus",
+PUBLIC_PAGES = {
+    "/",
+    "/favicon.ico",
+    "/accounts/password/<uidb64>/<token>/",  # the link of a mail; shows nothing without it
+    "/healthz",
+    "/metrics",  # figures without names; asks for METRICS_TOKEN where one is set
+    "/readyz",
 }
 CONSOLE_FOR_ALL = {"/admin/login/", "/admin/logout/", "/admin/jsi18n/"}
 
@@ -70,9 +73,11 @@ def test_every_view_keeps_the_conventions(route):
     )
 
 
-def test_a_page_outside_of_api_and_console_is_known():
-    known = {*OTHER_PAGES, *(route.path for route in API + CONSOLE)}
-    assert {route.path for route in routes.all_routes()} - known == set()
+def test_a_page_is_not_for_everybody_unless_it_is_said_to_be(client):
+    known = {*PUBLIC_PAGES, *(route.path for route in API + CONSOLE)}
+    for route in [each for each in routes.all_routes() if each.path not in known]:
+        response = client.get(route.filled(dict.fromkeys(route.parameters, "1")))
+        assert response.status_code in {302, 401, 403, 404}, f"{route} answers anybody"
 
 
 def test_what_is_said_to_be_public_or_shared_exists():

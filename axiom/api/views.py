@@ -19,6 +19,8 @@ from axiom.roles import EVERYONE, OPERATORS, Roles
 class Conventions(Idempotent):
     """What every view of the API has: roles, idempotent POST, answers kept out of caches."""
 
+    # No OPTIONS: the OpenAPI document says what there is.
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     may_read: Roles = EVERYONE
     may_write: Roles = OPERATORS
     may: dict[str, Roles] = {}

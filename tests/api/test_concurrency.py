@@ -1,9 +1,10 @@
 """Nobody overwrites what they have not seen."""
 
 import threading
+import time
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.events.context import acting
 from tests.library.models import Book
@@ -90,21 +91,33 @@ def test_an_etag_of_another_tenants_thing_helps_nobody(alice_api, charlie_api, u
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_who_change_at_the_same_moment_one_is_told(alice_api, acme):
+def test_a_change_waits_for_one_that_is_under_way_and_is_then_refused(alice_api, acme):
+    """Between looking and writing nobody can slip in: the row is locked before it is looked at."""
     with acting(tenant_id=acme.pk):
-        book = Book.objects.create(title="0")
-    url, start, statuses = f"/api/v1/books/{book.pk}/", threading.Barrier(2), []
+        book = Book.objects.create(title="first")
+    url = f"/api/v1/books/{book.pk}/"
+    seen, answers = alice_api.get(url)["ETag"], []
 
-    def change(number):
-        seen = alice_api.get(url)["ETag"]
-        start.wait()
-        response = alice_api.patch(url, {"title": f"{number}"}, headers={"If-Match": seen})
-        statuses.append(response.status_code)
+    def change():
+        answers.append(alice_api.patch(url, {"title": "mine"}, headers={"If-Match": seen}))
         connection.close()
 
-    threads = [threading.Thread(target=change, args=[number]) for number in (1, 2)]
-    for thread in threads:
+    thread = threading.Thread(target=change)
+    with transaction.atomic():
+        Book.across_tenants.update(title="theirs")
         thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(statuses) == [200, 412]
+        _wait_until_someone_waits_for_a_lock()
+    thread.join()
+    book.refresh_from_db()
+    assert (answers[0].status_code, book.title) == (412, "theirs")
+
+
+def _wait_until_someone_waits_for_a_lock():
+    deadline = time.monotonic() + 10
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    while time.monotonic() < deadline:
+        with connection.cursor() as cursor:
+            cursor.execute(waiting)
+            if cursor.fetchone()[0]:
+                return
+    raise AssertionError("Nobody waited: the row was not locked, and not written either.")
