@@ -72,14 +72,22 @@ def check(
     return add
 
 
-def examine() -> list[Row]:
-    """Every check's finding, in the order they were added."""
+def known() -> list[str]:
+    """The names of all checks, in the order they are made."""
     from . import basics  # noqa: F401
 
     autodiscover_modules("doctor")
+    return list(CHECKS)
+
+
+def examine(*names: str) -> list[Row]:
+    """The findings of these checks and of what they need; of all when none is named."""
+    wanted = set(names or known())
+    wanted |= {CHECKS[name].needs for name in wanted}
     rows: dict[str, Row] = {}
     for each in CHECKS.values():
-        rows[each.name] = _row(each, rows.get(each.needs))
+        if each.name in wanted:
+            rows[each.name] = _row(each, rows.get(each.needs))
     return list(rows.values())
 
 

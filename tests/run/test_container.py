@@ -123,6 +123,7 @@ def test_the_web_process_of_the_image_answers_probes_and_stops_politely(tmp_path
         "SECRET_KEY": "x" * 50,
         "ALLOWED_HOSTS": "axiom.example",
         "PORT": web.port,
+        "WEB_PROCESSES": 1,
         "AXIOM_DIR": tmp_path,
         "STATIC_ROOT": tmp_path,
     }

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -18,8 +18,16 @@ class Command(BaseCommand):
     # The doctor must be able to speak when the patient is in no state to be checked by Django.
     requires_system_checks: list[str] = []
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "checks", nargs="*", metavar="check", help="only these, such as database or workers"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
-        rows = doctor.examine()
+        if unknown := set(options["checks"]) - set(doctor.known()):
+            names = ", ".join(doctor.known())
+            raise CommandError(f"No check is called {unknown.pop()!r}. There are: {names}.")
+        rows = doctor.examine(*options["checks"])
         console = Console()
         with console.capture() as said:
             console.print(_table(rows))
