@@ -29,7 +29,6 @@ ASGI_APPLICATION = "axiom.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
-    "daphne",
     "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
     "axiom.console.apps.ConsoleConfig",

@@ -11,7 +11,7 @@ from axiom import demo
 from axiom.embedded import EmbeddedError
 from axiom.startup import WrongValue
 
-from . import logfiles
+from . import logfiles, migrations
 from .child import Child, cause
 from .programs import PYTHON, Program, programs
 from .servers import Servers
@@ -80,7 +80,7 @@ class Supervisor:
         with step(f"{self.servers.names}: starting", f"{self.servers.names}: running"):
             self.urls = self.servers.start()
         with step("Database: migrating", "Database: up to date"):
-            self._manage("migrate", "migrate", "--no-input")
+            self._migrate()
         if not self.wanted.production and not self._demo_is_loaded():
             with step("Demo data: loading, this once", "Demo data: loaded"):
                 self._manage("demo", "demo", "load", "--once")
@@ -137,6 +137,12 @@ class Supervisor:
             "PYTHONUNBUFFERED": "1",
         }
         return Child(self.wanted.directory, name, command, environment)
+
+    def _migrate(self) -> None:
+        database = self.urls["DATABASE_URL"]
+        if not migrations.settled(self.wanted.directory, database):
+            self._manage("migrate", "migrate", "--no-input")
+            migrations.remember(self.wanted.directory, database)
 
     def _demo_is_loaded(self) -> bool:
         with psycopg.connect(self.urls["DATABASE_URL"]) as connection:

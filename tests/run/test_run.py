@@ -1,18 +1,22 @@
 """`make run`: one line when it is ready, everything gone when it ends, healed when it was killed."""
 
 import json
+import os
 import signal
 import threading
 import urllib.request
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 import redis
+from django.db import connection
 
 from axiom import embedded
 from axiom.embedded.identity import is_alive
+from axiom.run import migrations
 
-from .conftest import Run, eventually, manage
+from .conftest import ROOT, Run, eventually, manage
 
 
 def test_one_line_says_where_it_is_and_how_to_log_in(running):
@@ -81,6 +85,29 @@ def test_ctrl_c_stops_every_process_it_started(running):
     assert running.end(signal.SIGINT) == 0
     assert running.processes() == []
     assert running.says("Axiom is stopped.")
+
+
+def test_django_is_asked_for_migrations_only_when_something_changed(settings, tmp_path):
+    (tmp_path / "run").mkdir()
+    url = settings.DATABASE_URL
+    assert not migrations.settled(tmp_path, url)
+    migrations.remember(tmp_path, url)
+    assert migrations.settled(tmp_path, url)
+    requirements = ROOT / "requirements.txt"
+    before = requirements.stat()
+    os.utime(requirements, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    try:
+        assert not migrations.settled(tmp_path, url)
+    finally:
+        os.utime(requirements, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_another_database_is_migrated(settings, tmp_path):
+    (tmp_path / "run").mkdir()
+    migrations.remember(tmp_path, settings.DATABASE_URL)
+    other = urlsplit(settings.DATABASE_URL)._replace(path=connection.settings_dict["NAME"]).geturl()
+    assert not migrations.settled(tmp_path, other)
 
 
 def one_sentence(done) -> str:
