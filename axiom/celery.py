@@ -1,6 +1,7 @@
 """Celery sends deliveries and keeps schedules; events never travel through it."""
 
 import os
+import time
 import uuid
 from contextlib import ExitStack
 from typing import Any
@@ -53,11 +54,15 @@ def take_on_circumstances(task: Task, task_id: str, **_: Any) -> None:
         tenant_id = carried.pop("tenant_id", None)
         carried["trace_id"] = carried.get("trace_id") or task_id.replace("-", "")
         stack.enter_context(fresh(tenant_id=tenant_id and uuid.UUID(tenant_id), **carried))
-    task.request.axiom_exit = stack
+    task.request.axiom_exit, task.request.axiom_began = stack, time.perf_counter()
 
 
 @signals.task_postrun.connect
-def forget_circumstances(task: Task, **_: Any) -> None:
+def count_and_forget(task: Task, state: str | None, **_: Any) -> None:
+    from axiom.metrics import TASK_SECONDS
+
+    seconds = time.perf_counter() - task.request.axiom_began
+    TASK_SECONDS.labels(task.name, state or "UNKNOWN").observe(seconds)
     task.request.axiom_exit.close()
 
 

@@ -1,4 +1,7 @@
-"""What Axiom counts: declared here once, written by every process, read at /metrics.
+"""What Axiom counts: written by every process, read at /metrics.
+
+`Counter`, `Gauge` and `Histogram` are taken from here, never from prometheus_client: which kind
+of value a metric holds is decided when it is declared, and this module decides it.
 
 Each process writes files of its own under settings.METRICS_DIR, and a scrape adds them up. A
 process is alive as long as it holds the lock on its `.alive` file: the kernel drops that lock
@@ -20,12 +23,14 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
-from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, values
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, values
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
+
+__all__ = ["Counter", "Gauge", "Histogram", "Metric", "at_scrape"]
 
 log = structlog.get_logger(__name__)
 
@@ -182,3 +187,4 @@ def _is_this_machine(address: str) -> bool:
 
 REQUESTS = Counter("axiom_http_requests", "Requests answered", ["method", "route", "status"])
 REQUEST_SECONDS = Histogram("axiom_http_request_seconds", "Time to answer", ["method", "route"])
+TASK_SECONDS = Histogram("axiom_task_seconds", "Time in Celery tasks", ["task", "state"])

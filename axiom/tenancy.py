@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models.signals import m2m_changed
 from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
 
 from apps.events.context import current
 from axiom.errors import AxiomError
@@ -62,7 +63,9 @@ class TenantOwned(models.Model):
     row. `full_clean()` refuses a row that points to another tenant's.
     """
 
-    tenant = models.ForeignKey("accounts.Tenant", on_delete=models.PROTECT, related_name="+")
+    tenant = models.ForeignKey(
+        "accounts.Tenant", on_delete=models.PROTECT, related_name="+", verbose_name=_("tenant")
+    )
 
     objects = TenantManager()
     across_tenants = models.Manager.from_queryset(TenantQuerySet)()

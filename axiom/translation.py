@@ -104,10 +104,14 @@ def sentences(sources: Iterable[str], family: str) -> Iterator[Message]:
     names, before = {family}, 0
     while len(names) > before:
         before = len(names)
-        names |= {node.name for node in classes if names & set(map(ast.unparse, node.bases))}
+        names |= {node.name for node in classes if names & set(map(_last_name, node.bases))}
     for node in classes:
         if node.name in names and (words := ast.get_docstring(node)):
             yield Message(words.split("\n\n")[0])
+
+
+def _last_name(node: ast.expr) -> str:
+    return ast.unparse(node).rpartition(".")[2]
 
 
 def files(folder: Path) -> tuple[list[Path], list[Path]]:

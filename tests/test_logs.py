@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from apps.events import context
-from axiom import logs
+from axiom import logs, metrics
 from axiom.embedded.state import free_port
 from tests.processes import started
 
@@ -135,6 +135,20 @@ def test_a_celery_task_continues_the_trace_and_forgets_it(redis_client):
     assert first["actor"] == "alice"
     assert second["trace_id"] not in {"", TRACE}
     assert "request_id" not in second
+
+
+def test_a_celery_worker_counts_its_tasks(redis_client):
+    before = tasks_counted()
+    with started("celery", "-A", "axiom", "worker", "-c", "1", "-I", __name__) as worker:
+        work.delay()
+        worker.wait_for(lambda: "succeeded in" in worker.text())
+        worker.wait_for(lambda: tasks_counted() == before + 1)
+
+
+def tasks_counted() -> float:
+    name = f'axiom_task_seconds_count{{state="SUCCESS",task="{__name__}.work"}} '
+    told = metrics.scrape().decode().splitlines()
+    return sum(float(line.removeprefix(name)) for line in told if line.startswith(name))
 
 
 @pytest.mark.parametrize(

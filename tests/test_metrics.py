@@ -13,8 +13,7 @@ from axiom import metrics
 # Counts and gauges under a directory of its own, says so, and stays until its input ends.
 WRITER = """
 import os, sys
-from prometheus_client import Counter, Gauge, Histogram
-from axiom import metrics
+from axiom.metrics import Counter, Gauge, Histogram
 amount = float(sys.argv[1])
 Counter("axiom_test_things", "Things", ["kind"]).labels("one").inc(amount)
 Gauge("axiom_test_level", "Level", multiprocess_mode="livesum").set(amount)
@@ -128,6 +127,14 @@ def test_the_dead_are_told_by_their_lock_not_by_their_number(writer, directory):
     for path in directory.glob(f"*{announced.stem}*"):
         path.rename(directory / path.name.replace(announced.stem, ours))
     assert "axiom_test_level" not in samples()
+
+
+def test_what_the_backbone_counts_in_another_process_is_in_the_scrape(directory):
+    """Declared by another module, before or after ours: it must be the same kind of value."""
+    script = "import django; django.setup(); from apps.events import observe; observe.relay_waits()"
+    environment = {"DJANGO_SETTINGS_MODULE": "axiom.settings", "METRICS_DIR": str(directory)}
+    subprocess.run([sys.executable, "-c", script], env=os.environ | environment, check=True)
+    assert samples()["axiom_relay_waits_total"] == 1
 
 
 def test_a_teller_that_fails_silences_nobody_else(directory):

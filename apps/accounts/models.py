@@ -92,8 +92,12 @@ class User(AbstractBaseUser, PermissionsMixin):
 class Membership(models.Model):
     """What a person may do in a tenant."""
 
-    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    tenant = models.ForeignKey(
+        Tenant, on_delete=models.CASCADE, related_name="memberships", verbose_name=_("tenant")
+    )
+    user = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="memberships", verbose_name=_("user")
+    )
     role = models.CharField(_("role"), max_length=20, choices=Role.choices)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -119,10 +123,16 @@ class LoginSession(models.Model):
         BROWSER = "browser", _("Browser")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="logins")
+    user = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="logins", verbose_name=_("user")
+    )
     # With the membership goes the login. None: someone of the console who is in no tenant.
     membership = models.ForeignKey(
-        Membership, null=True, on_delete=models.CASCADE, related_name="logins"
+        Membership,
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="logins",
+        verbose_name=_("membership"),
     )
     kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices)
     # Tokens end when the password changes, however it is changed. Sessions have Django's own.

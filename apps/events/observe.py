@@ -4,7 +4,7 @@ import time
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
 
-from prometheus_client import Counter, Histogram
+from axiom.metrics import Counter, Histogram
 
 from .claims import Claimed, Failure
 from .message import Message

@@ -58,8 +58,8 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('role', models.CharField(choices=[('admin', 'Admin'), ('manager', 'Manager'), ('attorney', 'Attorney'), ('analyst', 'Analyst'), ('engineer', 'Engineer'), ('viewer', 'Viewer')], max_length=20, verbose_name='role')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
-                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='accounts.tenant')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL, verbose_name='user')),
+                ('tenant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='accounts.tenant', verbose_name='tenant')),
             ],
             options={
                 'verbose_name': 'membership',

@@ -25,8 +25,8 @@ class Migration(migrations.Migration):
                 ('last_seen_at', models.DateTimeField(verbose_name='last seen')),
                 ('expires_at', models.DateTimeField(verbose_name='expires')),
                 ('revoked_at', models.DateTimeField(null=True, verbose_name='ended')),
-                ('membership', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='logins', to='accounts.membership')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='logins', to=settings.AUTH_USER_MODEL)),
+                ('membership', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='logins', to='accounts.membership', verbose_name='membership')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='logins', to=settings.AUTH_USER_MODEL, verbose_name='user')),
             ],
             options={
                 'verbose_name': 'login',
