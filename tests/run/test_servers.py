@@ -15,6 +15,7 @@ import redis
 from axiom import embedded
 from axiom.embedded.identity import is_alive
 from axiom.embedded.state import remembered_number
+from axiom.embedded.unprivileged import popen_user
 
 from .conftest import eventually, manage
 
@@ -82,7 +83,8 @@ def test_a_stranger_with_the_old_number_is_neither_taken_for_the_server_nor_harm
     for server in servers:
         server.process().kill()
     eventually(lambda: not any(server.process() for server in servers))
-    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    # Of the same account: PostgreSQL takes no notice of a number that belongs to another one.
+    stranger = subprocess.Popen(["sleep", "600"], **popen_user())
     try:
         pidfile = postgres.data / "postmaster.pid"
         lines = pidfile.read_text().splitlines()
