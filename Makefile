@@ -25,6 +25,9 @@ run: install ## Start everything and print where it is
 test: install ## Run every test on servers of their own
 	@$(PY) -m pytest -n auto --maxprocesses 8
 
+faults: install ## Kill, cut and wipe everything in many rounds; ROUNDS=20 SEED=1234
+	@AXIOM_FAULTS=long AXIOM_FAULTS_ROUNDS="$(ROUNDS)" AXIOM_FAULTS_SEED="$(SEED)" $(PY) -m pytest -n 2 tests/faults
+
 bench: install ## Measure Axiom; ONLY=name measures one thing
 	@ONLY="$(ONLY)" $(PY) -m benchmarks
 

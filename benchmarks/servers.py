@@ -1,9 +1,12 @@
 """Servers of the benchmarks' own, as durable as in production."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import django
 import psycopg
 from psycopg import sql
 
@@ -11,36 +14,40 @@ from axiom import embedded
 
 ROOT = Path(__file__).resolve().parent.parent
 DIRECTORY = Path(os.environ.get("AXIOM_BENCH_DIR", ROOT / ".axiom-bench"))
-TEMPLATE = "axiom_bench"
+TEMPLATE, HERE = "axiom_bench", "axiom_bench_here"
+"""What every database is a copy of, and the one that this process itself works with."""
 
 
 def start() -> None:
     """Start the servers, make the tables anew, and point this process at them."""
     urls = embedded.start(DIRECTORY)
+    _calm()
     os.environ |= {
-        "AXIOM_DIR": str(DIRECTORY), "DATABASE_URL": database_url(TEMPLATE),
-        "REDIS_URL": urls.redis, "DJANGO_SETTINGS_MODULE": "benchmarks.settings",
-        "LOG_LEVEL": "WARNING",
+        "AXIOM_DIR": str(DIRECTORY), "DATABASE_URL": database_url(HERE), "REDIS_URL": urls.redis,
+        "DJANGO_SETTINGS_MODULE": "benchmarks.settings", "LOG_LEVEL": "WARNING",
     }  # fmt: skip
-    for setting in ("autovacuum = off", "max_wal_size = '8GB'", "checkpoint_timeout = '30min'"):
-        as_superuser(f"ALTER SYSTEM SET {setting}")
-    as_superuser("SELECT pg_reload_conf()")
     create_database(TEMPLATE, "template1")
-    _migrate()
+    _migrate(TEMPLATE)
+    create_database(HERE)
+    django.setup()
 
 
 def stop() -> None:
     embedded.stop(DIRECTORY)
 
 
-def _migrate() -> None:
-    import django
-    from django.core.management import call_command
-    from django.db import connection
+def _calm() -> None:
+    """Nothing that PostgreSQL does by the clock may fall into a measurement."""
+    for setting in ("autovacuum = off", "max_wal_size = '8GB'", "checkpoint_timeout = '30min'"):
+        as_superuser(f"ALTER SYSTEM SET {setting}")
+    as_superuser("SELECT pg_reload_conf()")
 
-    django.setup()
-    call_command("migrate", run_syncdb=True, verbosity=0)
-    connection.close()  # A template must have no visitors when it is copied.
+
+def _migrate(database: str) -> None:
+    """In a process of its own: a template must have no visitors when it is copied."""
+    command = [sys.executable, "manage.py", "migrate", "--run-syncdb", "--verbosity", "0"]
+    environment = os.environ | {"DATABASE_URL": database_url(database)}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
 
 
 def create_database(name: str, template: str = TEMPLATE) -> str:

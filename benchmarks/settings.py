@@ -3,4 +3,4 @@
 from axiom.settings import *
 from axiom.settings import INSTALLED_APPS
 
-INSTALLED_APPS = [*INSTALLED_APPS, "benchmarks"]
+INSTALLED_APPS = [*INSTALLED_APPS, "procrastinate.contrib.django", "benchmarks"]

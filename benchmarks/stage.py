@@ -2,10 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import psycopg
 import redis
+from django.db import connection as django_connection
 
 from apps.events import keys
 
@@ -42,6 +42,7 @@ class Stage:
 
     def __init__(self, name: str, number: int) -> None:
         self.name = name
+        django_connection.close()
         self.database = servers.create_database(f"axiom_bench_{name}")
         self.redis_url = servers.redis_url(number)
         self.client = redis.Redis.from_url(self.redis_url)
@@ -83,16 +84,17 @@ class Stage:
         return not (row and row[0])
 
     def published(self) -> int:
-        row = self.connection.execute(
-            "SELECT count(*) FROM event_outbox WHERE status = 'PUBLISHED'"
-        ).fetchone()
+        return self.count("event_outbox WHERE status = 'PUBLISHED'")
+
+    def count(self, rows: str) -> int:
+        row = self.connection.execute(f"SELECT count(*) FROM {rows}").fetchone()  # type: ignore[call-overload]
         return int(row[0]) if row else 0
 
     def close(self) -> None:
+        django_connection.close()
         self.connection.close()
         self.client.flushdb()
         self.client.close()
-        servers.drop_database(urlsplit(self.database).path.lstrip("/"))
 
 
 @contextlib.contextmanager

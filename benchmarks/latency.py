@@ -1,0 +1,75 @@
+"""How long an event takes from its commit to its handler."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from statistics import median
+
+from .figure import Figure, Size, bench, quantile
+from .processes import Process, wait_until
+from .stage import Stage, stage
+
+P50_MS, P99_MS = 3.0, 15.0
+PRODUCERS = 4
+Moments = dict[int, float]
+
+
+@bench
+def latency_50(size: Size) -> Iterator[Figure]:
+    """Commit to handler at 50 events a second."""
+    yield _latency("latency_50", 50, size, producers=1)
+
+
+@bench
+def latency_1000(size: Size) -> Iterator[Figure]:
+    """Commit to handler at 1,000 events a second."""
+    yield _latency("latency_1000", 1_000, size, producers=PRODUCERS)
+
+
+def _latency(name: str, rate: int, size: Size, producers: int) -> Figure:
+    with stage("latency", 4) as place, place.relay():
+        runs = [_run(place, rate, size.of(rate * 5), producers) for _ in range(size.rounds(3))]
+    p50, p99 = (median(quantile(run, share) for run in runs) for share in (0.50, 0.99))
+    return Figure(
+        bench=name, value=p50, unit="ms", against="the bar", against_value=P50_MS,
+        ratio=p50 / P50_MS, bar=f"p50 <= {P50_MS:.0f} ms, p99 <= {P99_MS:.0f} ms",
+        met=p50 <= P50_MS and p99 <= P99_MS, p50_ms=p50, p99_ms=p99,
+    )  # fmt: skip
+
+
+def _run(place: Stage, rate: int, count: int, producers: int) -> list[float]:
+    """The milliseconds that each event of one run took."""
+    place.clear()
+    with _worker(place, "consume") as consumer:
+        committed = _produced(place, rate, count, producers)
+        wait_until(lambda: place.count("event_inbox") >= len(committed))
+        consumer.terminate()
+        arrived = _told(consumer)
+    return [(arrived[number] - moment) * 1000 for number, moment in committed.items()]
+
+
+def _produced(place: Stage, rate: int, count: int, producers: int) -> Moments:
+    share = count // producers
+    with contextlib.ExitStack() as stack:
+        processes = [
+            stack.enter_context(
+                _worker(place, "produce", rate / producers, 1 + n * share, share)
+            )
+            for n in range(producers)
+        ]  # fmt: skip
+        for process in processes:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        return {number: at for process in processes for number, at in _told(process).items()}
+
+
+@contextlib.contextmanager
+def _worker(place: Stage, *command: object) -> Iterator[Process]:
+    """A worker that is ready."""
+    with place.process("-m", "benchmarks.worker", *map(str, command)) as process:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+
+
+def _told(process: Process) -> Moments:
+    return {int(number): moment for number, moment in json.loads(process.stdout.readline()).items()}

@@ -1,0 +1,60 @@
+"""PgQueuer: jobs in PostgreSQL, an asyncio worker on asyncpg."""
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from importlib.metadata import version
+from typing import Any
+
+import asyncpg
+from pgqueuer import PgQueuer as Manager
+from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
+from pgqueuer.adapters.drivers.psycopg import SyncPsycopgDriver
+from pgqueuer.queries import Queries, SyncQueries
+
+from ..stage import Stage
+from .peer import PAYLOAD
+
+BATCH = 100
+PAYLOAD_BYTES = json.dumps(PAYLOAD).encode()
+
+
+class PgQueuer:
+    told = f"PgQueuer {version('pgqueuer')}, enqueue of lists, asyncpg, batch size {BATCH}"
+
+    @contextlib.contextmanager
+    def at_work(self, place: Stage) -> Iterator[None]:
+        asyncio.run(_install(place.database))
+        worker = ("run", "benchmarks.peers.pgqueuer:manager", "--batch-size", str(BATCH))
+        with place.process("-m", "pgqueuer", *worker):
+            yield
+
+    def enqueue(self, place: Stage, count: int) -> None:
+        queries = SyncQueries(SyncPsycopgDriver(place.connection))
+        with place.connection.transaction():
+            queries.enqueue(["take"] * count, [PAYLOAD_BYTES] * count, [0] * count)
+
+    def done(self, place: Stage) -> bool:
+        return place.count("pgqueuer") == 0
+
+
+async def _install(database: str) -> None:
+    plain = await asyncpg.connect(database)
+    await Queries(AsyncpgDriver(plain)).install()
+    await plain.close()
+
+
+@contextlib.asynccontextmanager
+async def manager() -> AsyncIterator[Any]:
+    """What `pgq run` runs: a manager with an empty handler."""
+    plain = await asyncpg.connect(os.environ["DATABASE_URL"])
+    pgq = Manager(AsyncpgDriver(plain))
+
+    @pgq.entrypoint("take")
+    async def take(job: Any) -> None:
+        return
+
+    yield pgq
+    await plain.close()

@@ -1,0 +1,71 @@
+"""Keeps the last full run in docs/benchmarks.md, with the machine it ran on."""
+
+import os
+import platform
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+import psycopg
+import redis
+
+from . import servers
+from .figure import Figure
+
+PAGE = servers.ROOT / "docs" / "benchmarks.md"
+_BLOCK = re.compile(r"(<!-- last run -->\n).*(\n<!-- end of last run -->)", re.DOTALL)
+
+
+def keep(figures: Sequence[Figure], minutes: float) -> None:
+    """Put this run in the place of the one before."""
+    text = "\n".join([_machine(minutes), "", *_table(figures)])
+    PAGE.write_text(_BLOCK.sub(lambda found: found[1] + text + found[2], PAGE.read_text()))
+
+
+def _machine(minutes: float) -> str:
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    memory = psutil.virtual_memory().total / 2**30
+    return (
+        f"{datetime.now(UTC):%Y-%m-%d}, {minutes:.0f} minutes. {_cpu()}, {os.cpu_count()} cores, "
+        f"{memory:.0f} GiB. Python {platform.python_version()}, PostgreSQL {_postgres()}, "
+        f"Valkey {_valkey()}. Load averages at the end: {load}."
+    )
+
+
+def _cpu() -> str:
+    found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
+    return found[1] if found else platform.machine()
+
+
+def _postgres() -> str:
+    with psycopg.connect(servers.database_url("postgres")) as connection:
+        return connection.info.parameter_status("server_version") or "?"
+
+
+def _valkey() -> str:
+    with redis.Redis.from_url(servers.redis_url(0)) as client:
+        info = client.info("server")
+        return str(info.get("valkey_version") or info["redis_version"])
+
+
+def _table(figures: Sequence[Figure]) -> list[str]:
+    head = "| Figure | Value | Against | Its value | Ratio | p50, p99 (ms) | Bar | Met |"
+    return [head, "|---|--:|---|--:|--:|--:|---|---|", *map(_row, figures)]
+
+
+def _row(figure: Figure) -> str:
+    latency = f"{figure.p50_ms:.1f}, {figure.p99_ms:.1f}" if figure.p50_ms is not None else ""
+    cells = (
+        f"`{figure.bench}`", f"{_number(figure.value)} {figure.unit}", figure.against,
+        _number(figure.against_value), _number(figure.ratio), latency, figure.bar,
+        "yes" if figure.met else "**no**",
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
