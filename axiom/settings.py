@@ -217,6 +217,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
+    # Names for choices of fields that are called the same in several places.
+    "ENUM_NAME_OVERRIDES": {
+        "DeadLetterStatus": "apps.events.models.DeadLetter.Status",
+        "RedriveStatus": "apps.events.models.Redrive.Status",
+    },
 }
 
 # --- Events -----------------------------------------------------------------------------------

@@ -84,3 +84,29 @@ def book(scene: Scene) -> Model:
     from tests.library.models import Book
 
     return Book.objects.create(title=MARK)
+
+
+@example("/api/v1/dead-letters/<pk>/", model="events.DeadLetter")
+def dead_letter(scene: Scene) -> Model:
+    from apps.events.models import DeadLetter
+
+    of_event = {
+        "event_id": "018f2d1c-0000-7000-8000-000000000001", "event_type": "CASE_CREATED",
+        "aggregate_type": "case", "aggregate_id": "c1", "tenant_id": str(scene.acme.pk),
+        "trace_id": "a" * 32,
+    }  # fmt: skip
+    beside = {"schema_version": "1", "actor": scene.alice.email, "payload": "{}",
+              "occurred_at": "2026-01-05T09:00:00+00:00"}  # fmt: skip
+    return DeadLetter.objects.create(
+        **of_event, fields=of_event | beside, group="notification_group", stream="axiom:events",
+        entry_id="1-0", error_type="GiveUp", error=MARK, attempts=1, fingerprint="f1",
+    )  # fmt: skip
+
+
+@example("/api/v1/dead-letters/redrives/<pk>/", model="events.Redrive")
+def redrive(scene: Scene) -> Model:
+    from apps.events.selectors import LetterFilter
+    from apps.events.services import start_redrive
+
+    which = LetterFilter(fingerprint="none")
+    return start_redrive(which, tenant_id=scene.acme.pk, rate=1, by=scene.alice.email, reason=MARK)

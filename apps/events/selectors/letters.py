@@ -1,16 +1,34 @@
 """Dead letters as people look for them."""
 
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db import connection
+from django.db.models import Count, Max, Min, Q, QuerySet
+from django.db.models.functions import TruncHour
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from ..models import DeadLetter
+from ..models import DeadLetter, Redrive
 
 MOST_SELECTED = 1_000
+
+_END = """
+CASE WHEN %(group)s = 'relay' THEN coalesce((
+    SELECT CASE status WHEN 'PUBLISHED' THEN 'done' WHEN 'DEAD' THEN 'dead' ELSE 'waiting' END
+    FROM event_outbox WHERE event_id = %(event_id)s ORDER BY seq DESC LIMIT 1), 'waiting')
+ELSE coalesce((
+    SELECT outcome FROM event_inbox WHERE event_id = %(event_id)s AND "group" = %(group)s),
+    'waiting')
+END
+"""
+_ENDS = f"""
+SELECT {_END % {"event_id": "letter.event_id", "group": 'letter."group"'}} AS ended, count(*)
+FROM event_dead_letter_act act JOIN event_dead_letter letter ON letter.id = act.letter_id
+WHERE act.redrive_id = %s GROUP BY ended
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +90,99 @@ def letters_of(tenant_id: UUID | None) -> QuerySet[DeadLetter]:
     """A tenant's dead letters; without a tenant, everybody's and those that nobody can read."""
     letters = DeadLetter.objects.order_by("-created_at", "-id")
     return letters if tenant_id is None else letters.filter(tenant_id=tenant_id)
+
+
+def redrives_of(tenant_id: UUID | None) -> QuerySet[Redrive]:
+    """The redrives that a tenant's people started; without a tenant, all."""
+    redrives = Redrive.objects.order_by("-created_at", "-id")
+    return redrives if tenant_id is None else redrives.filter(tenant_id=tenant_id)
+
+
+def letters_of_same_event(letter: DeadLetter) -> QuerySet[DeadLetter]:
+    """How often this group gave up on this event: its letters, the first first."""
+    if letter.event_id is None:
+        return DeadLetter.objects.filter(pk=letter.pk)
+    same = DeadLetter.objects.filter(group=letter.group, event_id=letter.event_id)
+    return same.order_by("created_at", "id")
+
+
+def what_became_of(letter: DeadLetter) -> str:
+    """Where the event, or its edited copy, got to since: "waiting", or how it ended."""
+    if letter.status not in (DeadLetter.Status.REDRIVEN, DeadLetter.Status.REPLACED):
+        return ""
+    event_id = letter.replaced_by or letter.event_id
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {_END}", {"event_id": event_id, "group": letter.group})
+        (end,) = cursor.fetchone() or ("",)
+    return str(end)
+
+
+HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class LetterKind:
+    """Letters with the same fingerprint: most likely one cause, and one cure."""
+
+    fingerprint: str
+    group: str
+    count: int
+    first_seen: datetime
+    last_seen: datetime
+    tenants: int
+    sample: DeadLetter
+    hours: list[int]
+    """How many came in each of the last 24 hours, the current one last."""
+
+
+def kinds_of_letters(
+    letters: QuerySet[DeadLetter], *, now: datetime | None = None, limit: int = 100
+) -> list[LetterKind]:
+    """These letters by fingerprint, the most frequent first; three queries however many there are."""
+    letters = letters.order_by()
+    kinds = letters.values("fingerprint", "group").annotate(
+        count=Count("pk"), first_seen=Min("created_at"), last_seen=Max("created_at"),
+        tenants=Count("tenant_id", distinct=True),
+    ).order_by("-count", "fingerprint")[:limit]  # fmt: skip
+    prints = [kind["fingerprint"] for kind in kinds]
+    samples, hours = _samples(letters, prints), _hours(letters, prints, now or timezone.now())
+    return [
+        LetterKind(**kind, sample=samples[kind["fingerprint"]], hours=hours[kind["fingerprint"]])
+        for kind in kinds
+        if kind["fingerprint"] in samples
+    ]
+
+
+def _samples(letters: QuerySet[DeadLetter], prints: list[str]) -> dict[str, DeadLetter]:
+    newest = letters.filter(fingerprint__in=prints).order_by("fingerprint", "-created_at")
+    return {letter.fingerprint: letter for letter in newest.distinct("fingerprint")}
+
+
+def _hours(letters: QuerySet[DeadLetter], prints: list[str], now: datetime) -> dict[str, list[int]]:
+    first = now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
+    rows = (
+        letters.filter(fingerprint__in=prints, created_at__gte=first)
+        .values("fingerprint", hour=TruncHour("created_at", tzinfo=UTC))
+        .annotate(count=Count("pk"))
+    )
+    hours: dict[str, list[int]] = {fingerprint: [0] * HOURS for fingerprint in prints}
+    for row in rows:
+        number = int((row["hour"] - first) / timedelta(hours=1))
+        hours[row["fingerprint"]][min(number, HOURS - 1)] += row["count"]
+    return hours
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What became of the letters that a redrive sent."""
+
+    done: int = 0
+    failed_again: int = 0
+    waiting: int = 0
+
+
+def progress_of(redrive: Redrive) -> Progress:
+    with connection.cursor() as cursor:
+        cursor.execute(_ENDS, [redrive.pk])
+        ends: dict[str, int] = dict(cursor.fetchall())
+    return Progress(ends.get("done", 0), ends.get("dead", 0), ends.get("waiting", 0))

@@ -1,7 +1,7 @@
 """What can be done about events that were given up."""
 
 from .discard import discard
-from .edit import Edit, draft, edit_and_redrive, plan_edit
+from .edit import Edit, draft, edit_and_redrive, payload_of, plan_edit, raw_text
 from .redrive import redrive
 from .redrive_matching import advance_redrives, start_redrive, stop_redrive
 from .rehearse import Rehearsal, dry_run
@@ -14,7 +14,9 @@ __all__ = [
     "draft",
     "dry_run",
     "edit_and_redrive",
+    "payload_of",
     "plan_edit",
+    "raw_text",
     "redrive",
     "start_redrive",
     "stop_redrive",

@@ -41,23 +41,37 @@ class Edit:
     diff: str
 
 
+def payload_of(letter: DeadLetter) -> dict[str, Any] | None:
+    """The payload as it was published; None when it is not one that somebody could read."""
+    try:
+        return message_of(letter).payload if letter.is_readable else None
+    except (TypeError, ValueError):
+        return None
+
+
+def raw_text(letter: DeadLetter) -> str:
+    """What stands in the place of a payload that nobody can read, as far as it can be shown."""
+    if letter.raw is not None:
+        return bytes(letter.raw).decode(errors="backslashreplace")
+    return str(letter.fields.get("payload", "")) if payload_of(letter) is None else ""
+
+
 def draft(letter: DeadLetter) -> dict[str, Any]:
     """The payload to begin an edit with: brought up to the current version where that works."""
-    if not letter.is_readable:
+    payload = payload_of(letter)
+    if payload is None:
         return {}
-    message = message_of(letter)
     try:
-        return catalog.current_payload(
-            letter.event_type, message.payload, version=int(letter.fields["schema_version"])
-        )
+        version = int(letter.fields["schema_version"])
+        return catalog.current_payload(letter.event_type, payload, version=version)
     except (EventRefused, LookupError, TypeError, ValueError):
-        return message.payload
+        return payload
 
 
 def plan_edit(letter: DeadLetter, payload: Mapping[str, Any], *, event_type: str = "") -> Edit:
     """Validate an edit and say what it changes; refused with the place of each fault."""
     beside = {name: value for name, value in letter.fields.items() if name not in ENVELOPE}
-    event = catalog.build(event_type or letter.event_type, dict(payload), **beside)
+    event = catalog.build(letter.event_type or event_type, dict(payload), **beside)
     return Edit(event, difference(_before(letter), dict(payload)))
 
 
@@ -91,9 +105,8 @@ def message_of(letter: DeadLetter) -> Message:
 
 
 def _before(letter: DeadLetter) -> Any:
-    if letter.is_readable:
-        return message_of(letter).payload
-    return bytes(letter.raw or b"").decode(errors="backslashreplace")
+    payload = payload_of(letter)
+    return raw_text(letter) if payload is None else payload
 
 
 def _send(letter: DeadLetter, event: Event, tenant_id: UUID | None, by: str) -> UUID:
