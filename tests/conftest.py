@@ -18,6 +18,15 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Under pytest 9.2 all operations of Schemathesis have one id, and of one id one test runs."""
+    for item in items:
+        operation = getattr(item, "operation_label", None)
+        if operation and operation not in item.nodeid:
+            item._id = type(item.id).parse(f"{item.nodeid}[{operation}]")
+
+
 @pytest.fixture
 def redis_client():
     """An empty Redis database of this test worker's own."""
