@@ -8,6 +8,11 @@ from django.http import HttpRequest
 API_PREFIX = "/api/"
 
 
+def first_sentence(docstring: str | None) -> str:
+    """The first paragraph of a docstring, in one line: what people are told."""
+    return " ".join(inspect.cleandoc(docstring or "").split("\n\n")[0].split())
+
+
 class AxiomError(Exception):
     """Something went wrong."""
 
@@ -22,7 +27,7 @@ class AxiomError(Exception):
     @classmethod
     def sentence(cls) -> str:
         """What this error always means, whatever the occasion."""
-        return inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0]
+        return first_sentence(cls.__doc__)
 
 
 class CsrfFailed(AxiomError):

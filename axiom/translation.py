@@ -17,6 +17,8 @@ from typing import NamedTuple
 import polib
 from django.utils.translation.template import templatize
 
+from axiom.errors import first_sentence
+
 ROOT = Path(__file__).resolve().parent.parent
 CATALOG = ROOT / "locale" / "ko" / "LC_MESSAGES" / "django.po"
 OUR_FOLDERS = ("apps", "axiom", "templates")
@@ -107,7 +109,7 @@ def sentences(sources: Iterable[str], family: str) -> Iterator[Message]:
         names |= {node.name for node in classes if names & set(map(_last_name, node.bases))}
     for node in classes:
         if node.name in names and (words := ast.get_docstring(node)):
-            yield Message(words.split("\n\n")[0])
+            yield Message(first_sentence(words))
 
 
 def _last_name(node: ast.expr) -> str:

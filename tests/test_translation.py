@@ -10,6 +10,19 @@ from axiom import translation
 from axiom.translation import Message
 
 
+@pytest.fixture(scope="module")
+def catalog():
+    return polib.pofile(str(translation.CATALOG), wrapwidth=99)
+
+
+def test_nothing_is_missing_fuzzy_unused_or_broken_in_korean(catalog):
+    assert translation.problems(catalog, translation.wanted()) == []
+
+
+def test_the_compiled_catalog_is_the_one_that_was_translated(catalog):
+    assert not translation.stale(catalog), "run `make messages`"
+
+
 def shown():
     """Our models that the console shows."""
     return [model for model in admin.site._registry if model.__module__.startswith("apps.")]
@@ -68,7 +81,8 @@ def test_a_class_far_down_a_family_speaks_by_its_docstring():
 class AxiomError(Exception):
     """Wrong."""
 class Missing(AxiomError):
-    """Not there.
+    """Not
+    there.
 
     Told to nobody.
     """

@@ -11,7 +11,6 @@ Declaring it is enough: the catalog finds it by importing each app's `events.py`
 """
 
 import hashlib
-import inspect
 import json
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -19,6 +18,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import pydantic
 from django.utils.translation import gettext
 from pydantic import BaseModel, ConfigDict
+
+from axiom.errors import first_sentence
 
 from .errors import PayloadDoesNotFit, UnknownEventType
 from .keys import Stream
@@ -101,7 +102,7 @@ class Event(BaseModel):
     @classmethod
     def happening(cls) -> str:
         """What happened, in one sentence of the reader's language: the class's docstring."""
-        return gettext(inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0])
+        return gettext(first_sentence(cls.__doc__))
 
     @classmethod
     def payload_schema(cls) -> Payload:

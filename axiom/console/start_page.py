@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from axiom.console.admin import Figure
 from axiom.console.groups import Group
 from axiom.console.navigation import entries, visible_admins
-from axiom.console.tenants import current_tenant
+from axiom.console.tenants import current_tenant, has_a_choice
 from axiom.permissions import role_of
 
 
@@ -16,6 +16,7 @@ def contents(request: HttpRequest) -> dict[str, Any]:
     return {
         "tenant": current_tenant(),
         "role": role.label if role else "",
+        "may_switch": has_a_choice(request),
         "figures": figures(request),
         "groups": [
             {"title": group.title, "entries": found}

@@ -72,6 +72,10 @@ def _choices(request: HttpRequest) -> list[tuple[str, str, str]]:
     ]
 
 
+def has_a_choice(request: HttpRequest) -> bool:
+    return len(_choices(request)) > 1
+
+
 def _act_for(request: HttpRequest, tenant: str) -> None:
     if tenant not in {key for key, _name, _role in _choices(request)}:
         raise PermissionDenied

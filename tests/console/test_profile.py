@@ -96,3 +96,17 @@ def test_a_program_is_answered_in_the_language_it_names_else_in_its_owners(alice
     assert api.get("/api/v1/auth/me/").headers["Content-Language"] == "ko"
     named = api.get("/api/v1/auth/me/", headers={"Accept-Language": "en"})
     assert named.headers["Content-Language"] == "en"
+
+
+def test_a_stale_form_and_a_crash_are_told_on_a_page_of_ours(alice, settings):
+    from django.test import Client
+
+    console = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    console.force_login(alice)
+    stale = console.post("/admin/profile/", PROFILE, headers={"Accept-Language": "ko"})
+    assert stale.status_code == 403
+    assert "axiom/page.css" in stale.content.decode()
+    settings.ROOT_URLCONF = "tests.test_logs"
+    crash = console.get("/fail")
+    assert crash.status_code == 500
+    assert "axiom/page.css" in crash.content.decode()

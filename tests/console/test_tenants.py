@@ -71,7 +71,9 @@ def test_a_member_of_two_tenants_switches(alice, console_of, books, rival):
     from apps.accounts.models import Membership
 
     console = console_of(alice)
+    assert not console.get("/admin/").context["may_switch"]
     Membership.objects.create(tenant=rival, user=alice, role="viewer")
+    assert console.get("/admin/").context["may_switch"]
     assert "Rival" in console.get("/admin/tenant/").content.decode()
     console.post("/admin/tenant/", {"tenant": str(rival.pk)})
     assert titles(console.get(LIST)) == {"Theirs"}
