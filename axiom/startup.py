@@ -100,7 +100,13 @@ def port(env: Environment) -> int:
 
 
 def check_port_is_free(number: int) -> None:
-    if not is_free(number):
+    try:
+        free = is_free(number)
+    except PermissionError:
+        raise WrongValue(
+            f"PORT={number} needs rights you do not have: choose one above 1023."
+        ) from None
+    if not free:
         raise WrongValue(
             f"PORT={number} is taken by another program: stop that, or choose another port, "
             f"for example PORT={_next_free(number)}."

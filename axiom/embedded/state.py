@@ -67,6 +67,8 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
+        except PermissionError:
+            raise
         except OSError:
             return False
         return True

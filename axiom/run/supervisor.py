@@ -122,8 +122,10 @@ class Supervisor:
     def _failure(self, child: Child) -> Exception:
         """A wrong value is told in its own sentence, anything else with the log's name."""
         code, last = child.exit_code() or 0, logfiles.last_line(child.log)
-        if code == WRONG_VALUE and last:
-            return WrongValue(last)
+        # Said plainly by manage.py, or as the end of a trace by a program that is not ours.
+        _, is_wrong_value, sentence = last.rpartition(f"{WrongValue.__name__}: ")
+        if is_wrong_value or (code == WRONG_VALUE and last):
+            return WrongValue(sentence)
         return StartFailed(
             f"{child.name} did not work ({cause(code)}); {child.log} says why, last: {last}"
         )

@@ -23,10 +23,13 @@ class Wanted:
 
 def read_environment() -> Wanted:
     env = startup.Environment()
-    return Wanted(
+    wanted = Wanted(
         directory=startup.make_directory(startup.directory(env)),
         port=startup.port(env),
         database_url=startup.given_database_url(env),
         redis_url=startup.given_redis_url(env),
         production=startup.boolean(env, "AXIOM_PRODUCTION", default=False),
     )
+    # Made here, once, or missed here: the processes to come would each do so on their own.
+    startup.secret_key(env, wanted.directory, wanted.production)
+    return wanted

@@ -45,6 +45,10 @@ def the_sentence(done) -> str:
             "REDIS_URL does not look right: it should read like redis://host:6379/0.",
         ),
         (
+            {"AXIOM_PRODUCTION": "1"},
+            "SECRET_KEY is not set: give it 50 or more random characters in production.",
+        ),
+        (
             {"AXIOM_PRODUCTION": "maybe"},
             "AXIOM_PRODUCTION=maybe is neither true nor false: set it to 1 or 0.",
         ),
@@ -106,3 +110,13 @@ def test_a_number_that_is_none_is_named():
     assert the_sentence(done) == (
         "DATABASE_POOL_SIZE=some does not fit: set it to a whole number, such as 30."
     )
+
+
+def test_a_wrong_value_that_only_a_process_notices_is_told_all_the_same(tmp_path, settings):
+    """Nothing migrates here: the first to read these settings is a program that is not ours."""
+    urls = {"DATABASE_URL": settings.DATABASE_URL, "REDIS_URL": settings.REDIS_URL}
+    done = manage("run", AXIOM_DIR=tmp_path, PORT=free_port(), LOG_LEVEL="loud", **urls)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "LOG_LEVEL=loud is not known: set it to one of DEBUG, INFO, WARNING, ERROR, CRITICAL."
+    ]
