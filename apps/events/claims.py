@@ -47,38 +47,41 @@ _DAYS = "created_at >= %(since)s AND created_at < now() + interval '1 day'"
 # only as far as the last candidate: what comes later blocks nobody.
 _CLAIM = f"""
 WITH parked AS MATERIALIZED (
-    SELECT seq, aggregate_type, aggregate_id,
+    SELECT seq, tenant_id, aggregate_type, aggregate_id,
            CASE status WHEN 'PENDING' THEN next_retry_at ELSE locked_until END AS due
     FROM event_outbox
     WHERE next_retry_at IS NOT NULL AND status IN ('PENDING', 'PROCESSING') AND {_DAYS}
 ), again AS MATERIALIZED (
-    SELECT seq, aggregate_type, aggregate_id FROM event_outbox o
+    SELECT seq, tenant_id, aggregate_type, aggregate_id FROM event_outbox o
     WHERE next_retry_at IS NOT NULL AND {_DAYS}
       AND (status = 'PENDING' AND next_retry_at <= now()
            OR status = 'PROCESSING' AND locked_until <= now())
       AND NOT EXISTS (SELECT FROM event_outbox f WHERE f.aggregate_id = o.aggregate_id
-                      AND f.aggregate_type = o.aggregate_type AND f.seq < o.seq
+                      AND f.aggregate_type = o.aggregate_type AND f.tenant_id = o.tenant_id
+                      AND f.seq < o.seq
                       AND f.seq >= %(floor)s::bigint AND f.created_at >= %(since)s
                       AND f.next_retry_at IS NULL AND f.status IN ('PENDING', 'PROCESSING'))
     ORDER BY seq LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED
 ), fresh AS MATERIALIZED (
-    SELECT seq, aggregate_type, aggregate_id FROM event_outbox o
+    SELECT seq, tenant_id, aggregate_type, aggregate_id FROM event_outbox o
     WHERE seq >= %(floor)s::bigint AND next_retry_at IS NULL AND {_DAYS}
       AND (status = 'PENDING' OR status = 'PROCESSING' AND locked_until <= now())
       AND NOT EXISTS (SELECT FROM parked p WHERE p.aggregate_id = o.aggregate_id
-                      AND p.aggregate_type = o.aggregate_type AND p.seq < o.seq)
+                      AND p.aggregate_type = o.aggregate_type AND p.tenant_id = o.tenant_id
+                      AND p.seq < o.seq)
     ORDER BY seq LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED
 ), candidate AS MATERIALIZED (
     SELECT * FROM fresh UNION ALL SELECT * FROM again
 ), busy AS MATERIALIZED (
-    SELECT aggregate_type, aggregate_id, seq FROM event_outbox
+    SELECT tenant_id, aggregate_type, aggregate_id, seq FROM event_outbox
     WHERE seq >= %(floor)s::bigint AND seq <= (SELECT max(seq) FROM candidate) AND {_DAYS}
       AND status = 'PROCESSING' AND locked_until > now()
-    UNION ALL SELECT aggregate_type, aggregate_id, seq FROM parked WHERE due > now()
+    UNION ALL SELECT tenant_id, aggregate_type, aggregate_id, seq FROM parked WHERE due > now()
 ), chosen AS MATERIALIZED (
     SELECT seq FROM candidate c
     WHERE NOT EXISTS (SELECT FROM busy b WHERE b.aggregate_id = c.aggregate_id
-                      AND b.aggregate_type = c.aggregate_type AND b.seq < c.seq)
+                      AND b.aggregate_type = c.aggregate_type AND b.tenant_id = c.tenant_id
+                      AND b.seq < c.seq)
       AND EXISTS (SELECT FROM event_bus_state WHERE NOT healing AND epoch = %(epoch)s)
 ), claimed AS (
     UPDATE event_outbox

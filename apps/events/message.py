@@ -27,6 +27,11 @@ def position(entry_id: str) -> int:
     return (int(millisecond or 0) << _NUMBER_BITS) | min(int(number or 0), _LAST_NUMBER)
 
 
+def aggregate_key(tenant_id: UUID | str | None, aggregate_type: str, aggregate_id: str) -> str:
+    """Whose events keep their order: two tenants may use the same id and never wait for each other."""
+    return f"{tenant_id}:{aggregate_type}:{aggregate_id}"
+
+
 class Unreadable(Exception):
     """A stream entry that is not an event of ours."""
 
@@ -82,7 +87,7 @@ class Message:
 
     @property
     def aggregate(self) -> str:
-        return f"{self.aggregate_type}:{self.aggregate_id}"
+        return aggregate_key(self.tenant_id, self.aggregate_type, self.aggregate_id)
 
     @cached_property
     def occurred_at(self) -> datetime:

@@ -11,8 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.accounts.models import Tenant
-from apps.events import consumer as consumer_module
-from apps.events import context
+from apps.events import context, delivery
 from apps.events.bus import StreamsLost
 from apps.events.handlers import EVERY, GiveUp
 from apps.events.heartbeats import Heart
@@ -178,7 +177,7 @@ class TestAPoisonEvent:
         while retry := Retry.objects.first():
             pauses.append(round((retry.due_at - timezone.now()).total_seconds()))
             make_due()
-            consumer.retry_due()
+            consumer.delivery.retry_due()
 
         letter = DeadLetter.objects.get()
         assert pauses == [5, 15, 45]
@@ -208,7 +207,7 @@ class TestAPoisonEvent:
         consumer.step()
         log.trouble = {}
         make_due()
-        consumer.retry_due()
+        consumer.delivery.retry_due()
 
         assert log == [("t1", 1)]
         assert not Retry.objects.exists()
@@ -279,8 +278,25 @@ class TestAnOrderedGroup:
 
         ordered_log.trouble = {}
         make_due()
-        consumer.retry_due()
+        consumer.delivery.retry_due()
         assert [key for key in ordered_log if key[0] == "a"] == [("a", 1), ("a", 2), ("a", 3)]
+
+    def test_keeps_nobody_of_another_tenant_behind(self, ordered_log, carry, bus, happen):
+        ordered_log.trouble = {("a", 1): RuntimeError("bad")}
+        happen(1, 2, thing_id="a")
+        carry()
+        consumer = worker(bus, group=ORDERED)
+        consumer.step()
+        with context.acting(tenant_id=uuid4()):
+            happen(100, thing_id="a")
+        carry()
+        consumer.step()
+        assert ordered_log == [("a", 100)]
+
+        ordered_log.trouble = {}
+        make_due()
+        consumer.delivery.retry_due()
+        assert ordered_log == [("a", 100), ("a", 1), ("a", 2)]
 
     def test_goes_on_with_the_next_when_one_is_buried(self, ordered_log, carry, bus, happen):
         ordered_log.trouble = {("a", 1): GiveUp("never")}
@@ -363,8 +379,8 @@ class TestWhatAWorkerLeavesBehind:
         happen(1)
         carry()
         (entry,) = bus.read(GROUP, "died-0", ["axiom:events"], 10, 0)
-        worker(bus, "died-0").handle([entry])
-        for n in range(consumer_module.DELIVERIES_BEFORE_SUSPICION):
+        worker(bus, "died-0").delivery.handle([entry])
+        for n in range(delivery.DELIVERIES_BEFORE_SUSPICION):
             bus.take_over(GROUP, f"died-{n + 1}", "axiom:events", 0)
         worker(bus).step()
 
@@ -376,9 +392,9 @@ class TestWhatAWorkerLeavesBehind:
         happen(1)
         carry()
         (entry,) = bus.read(GROUP, "died", ["axiom:events"], 10, 0)
-        suspicious = replace(entry, deliveries=consumer_module.DELIVERIES_BEFORE_SUSPICION + 1)
-        worker(bus).handle([suspicious])
-        worker(bus).handle([suspicious])
+        suspicious = replace(entry, deliveries=delivery.DELIVERIES_BEFORE_SUSPICION + 1)
+        worker(bus).delivery.handle([suspicious])
+        worker(bus).delivery.handle([suspicious])
 
         assert DeadLetter.objects.count() == 1
 
@@ -386,7 +402,7 @@ class TestWhatAWorkerLeavesBehind:
         happen(1)
         carry()
         bus.read(GROUP, "died-0", ["axiom:events"], 10, 0)
-        for n in range(consumer_module.DELIVERIES_BEFORE_SUSPICION - 1):
+        for n in range(delivery.DELIVERIES_BEFORE_SUSPICION - 1):
             bus.take_over(GROUP, f"died-{n + 1}", "axiom:events", 0)
         worker(bus).step()
 

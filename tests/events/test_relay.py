@@ -11,6 +11,7 @@ from apps.events import claims
 from apps.events.bus import BusUnavailable, Refusal
 from apps.events.bus.redis_streams import RedisStreams
 from apps.events.claims import Outbox
+from apps.events.context import acting
 from apps.events.models import BusState, DeadLetter, FailedAttempt, OutboxEvent
 from apps.events.outbox import publish
 from apps.events.relay import Relay, backoff
@@ -150,6 +151,20 @@ class TestWhileSomethingIsInFlight:
         assert [row.aggregate_id for row in held.rows] == ["a"]
         assert entries(bus) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
 
+    def test_another_tenants_event_of_the_same_name_is_claimed(self, relay, bus, happen):
+        relay.relay_batch()
+        happen(1)
+        holder = Outbox(relay._outbox.connection, "holder", 30)
+        holder.begin_epoch(relay._outbox.epoch)
+        holder.claim(1)
+        happen(2)
+        with acting(tenant_id=uuid4()):
+            happen(100)
+
+        drain(relay)
+
+        assert entries(bus) == [("t1", 100)]
+
     def test_an_expired_lease_is_taken_over(self, relay, bus, happen):
         relay.relay_batch()
         happen(1, 2)
@@ -210,6 +225,11 @@ class FussyBus:
         ]  # fmt: skip
 
 
+def _make_due():
+    refused = OutboxEvent.objects.filter(status="PENDING", attempt_count=1)
+    refused.update(next_retry_at=timezone.now())
+
+
 class TestARefusedEvent:
     def test_waits_for_its_retry_and_holds_back_its_followers(self, bus, happen):
         relay = Relay(FussyBus(bus, "odd"), "relay-1")
@@ -221,9 +241,23 @@ class TestARefusedEvent:
         drain(relay)
 
         assert entries(bus) == [("even", 1)]
-        OutboxEvent.objects.filter(status="PENDING", attempt_count=1).update(
-            next_retry_at=timezone.now()
-        )
+        _make_due()
+        drain(relay)
+        drain(relay)
+        assert entries(bus) == [("odd", 1), ("odd", 2)]
+
+    def test_holds_back_nobody_of_another_tenant(self, bus, happen):
+        relay = Relay(FussyBus(bus, "odd"), "relay-1")
+        happen(1, thing_id="odd")
+        drain(relay)
+        relay.bus = bus
+        happen(2, thing_id="odd")
+        with acting(tenant_id=uuid4()):
+            happen(100, thing_id="odd")
+        drain(relay)
+
+        assert entries(bus) == [("odd", 100)]
+        _make_due()
         drain(relay)
         drain(relay)
         assert entries(bus) == [("odd", 1), ("odd", 2)]

@@ -213,7 +213,7 @@ class TestRedrivingInAnOrderedGroup:
         log.trouble = {}
         services.redrive(open_letters().get(), by=ALICE)
         Retry.objects.filter(attempts=1).update(due_at="2020-01-01T00:00Z")
-        ordered.retry_due()
+        ordered.delivery.retry_due()
 
         assert log == [("a", 1), ("a", 2), ("a", 3)]
 
@@ -225,12 +225,12 @@ class TestRedrivingInAnOrderedGroup:
         drain(relay)
         ordered.step()
         services.redrive(open_letters().first(), by=ALICE)
-        ordered.retry_due()  # number 1 fails again, and its letter is the youngest now
+        ordered.delivery.retry_due()  # number 1 fails again, and its letter is the youngest now
         log.trouble = {}
         redrive = start(LetterFilter(group=ORDERED), rate=1)
         for second in (1, 2, 3, 4):
             services.advance_redrives(redrive.stepped_at + timedelta(seconds=second))
-            ordered.retry_due()
+            ordered.delivery.retry_due()
 
         assert log == [("a", 1), ("a", 2), ("a", 3)]
 
@@ -241,7 +241,7 @@ class TestRedrivingInAnOrderedGroup:
         ordered.step()
         log.trouble = {("a", 1): RuntimeError("not yet")}
         services.redrive(open_letters().get(), by=ALICE)
-        ordered.retry_due()
+        ordered.delivery.retry_due()
         happen(2, thing_id="a")
         drain(relay)
         ordered.step()
@@ -249,7 +249,7 @@ class TestRedrivingInAnOrderedGroup:
 
         log.trouble = {}
         Retry.objects.update(due_at="2020-01-01T00:00Z")
-        ordered.retry_due()
+        ordered.delivery.retry_due()
         assert log == [("a", 1), ("a", 2)]
 
 
@@ -586,7 +586,7 @@ class TestAnEditedCopy:
         log.trouble = {}
         self.edit(open_letters().get(), payload={"thing_id": "a", "number": 7})
         Retry.objects.update(due_at="2020-01-01T00:00Z")
-        consumer.retry_due()
+        consumer.delivery.retry_due()
 
         assert log == [("a", 7), ("a", 2)]
 

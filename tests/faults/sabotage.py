@@ -5,12 +5,12 @@ from typing import Any
 
 def no_inbox() -> None:
     """Every delivery counts as the first."""
-    from apps.events.consumer import Consumer
+    from apps.events.delivery import Delivery
 
-    def all_are_new(self: Consumer, messages: Any) -> set[object]:
+    def all_are_new(self: Delivery, messages: Any) -> set[object]:
         return {message.event_id for message in messages}
 
-    Consumer._enter_inbox = all_are_new  # type: ignore[method-assign]
+    Delivery._enter_inbox = all_are_new  # type: ignore[method-assign]
 
 
 def no_resend() -> None:

@@ -20,7 +20,7 @@ from ..catalog import Event
 from ..context import acting
 from ..errors import EventRefused, EventWithoutTenant, NobodyHandles, ReasonMissing
 from ..handlers import handler_of
-from ..message import ENVELOPE, Message
+from ..message import ENVELOPE, Message, aggregate_key
 from ..models import DeadLetter, DeadLetterAct, InboxEntry, OutboxEvent, Retry
 from ..outbox import publish
 from .compare import difference
@@ -138,8 +138,8 @@ def _deliver_to_one(letter: DeadLetter, event_id: UUID) -> None:
     row = OutboxEvent.objects.get(event_id=event_id)
     Retry.objects.create(
         group=letter.group, event_id=event_id, stream=letter.stream, entry_id=letter.entry_id,
-        aggregate=f"{row.aggregate_type}:{row.aggregate_id}", position=letter.position,
-        fields=_fields(row), due_at=timezone.now(),
+        aggregate=aggregate_key(row.tenant_id, row.aggregate_type, row.aggregate_id),
+        position=letter.position, fields=_fields(row), due_at=timezone.now(),
     )  # fmt: skip
 
 

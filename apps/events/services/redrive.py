@@ -13,7 +13,7 @@ from axiom.errors import AxiomError
 from ..claims import CLAIM_LOCK
 from ..errors import LetterUnreadable, NobodyHandles
 from ..handlers import handler_of
-from ..message import ENVELOPE
+from ..message import ENVELOPE, aggregate_key
 from ..models import DeadLetter, DeadLetterAct, Redrive, Retry
 from ..outbox import nudge
 from .settle import hold, remember
@@ -84,8 +84,9 @@ def _delivery(letter: DeadLetter) -> Retry:
     assert letter.event_id
     return Retry(
         group=letter.group, event_id=letter.event_id, stream=letter.stream,
-        aggregate=f"{letter.aggregate_type}:{letter.aggregate_id}", entry_id=letter.entry_id,
-        position=letter.position, fields=letter.fields, due_at=timezone.now(),
+        aggregate=aggregate_key(letter.tenant_id, letter.aggregate_type, letter.aggregate_id),
+        entry_id=letter.entry_id, position=letter.position, fields=letter.fields,
+        due_at=timezone.now(),
     )  # fmt: skip
 
 

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from .. import deadline
-from ..consumer import on_behalf_of
 from ..context import acting
 from ..dead_letters import printable
+from ..delivery import on_behalf_of
 from ..errors import LetterUnreadable, NobodyHandles, NothingToTry
 from ..handlers import GiveUp, Handler, handler_of
 from ..message import Message
