@@ -112,7 +112,9 @@ _TITLES = {
     403: _("You may not do this."),
     404: _("There is nothing here, or not for you."),
     405: _("This method is not allowed here."),
+    406: _("No form of the answer that was asked for exists."),
     413: _("The request is too large."),
+    415: _("The body is in a form that is not read here."),
     429: _("Too many requests."),
     500: _("Something broke on our side; it was recorded."),
     503: _("The service is not available at the moment."),
@@ -143,7 +145,8 @@ def _problem_of_api_exception(exc: exceptions.APIException) -> Problem:
     return Problem(
         exc.status_code,
         codes if isinstance(codes, str) else exc.default_code,
-        str(exc.default_detail),
+        # Of its own words, REST framework's are a form to fill in: "{method}", "{media_type}".
+        str(_TITLES.get(exc.status_code, exc.default_detail)),
         str(detail[0] if isinstance(detail, list) else detail),
         headers=_headers(exc.status_code, retry_after=getattr(exc, "wait", None)),
     )

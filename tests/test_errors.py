@@ -94,7 +94,11 @@ def test_a_request_we_cannot_read_is_a_problem(client, request_with, status, cod
 
 def test_another_method_is_a_problem_that_names_the_allowed_ones(client):
     response = client.delete("/api/v1/failing/x/")
-    assert problem(response)["code"] == "method_not_allowed"
+    told = problem(response)
+    assert (told["code"], told["title"]) == (
+        "method_not_allowed",
+        "This method is not allowed here.",
+    )
     assert response["Allow"] == "GET, POST, HEAD, OPTIONS"
 
 
