@@ -1,10 +1,12 @@
 """Tenants, the people in them, and what they may do."""
 
 import uuid
+import zoneinfo
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
@@ -14,12 +16,24 @@ from axiom.roles import Role
 __all__ = ["LoginSession", "Membership", "Role", "Tenant", "User"]
 
 
+def a_time_zone(name: str) -> None:
+    if name not in zoneinfo.available_timezones():
+        raise ValidationError(_("No time zone is called that."), code="unknown")
+
+
 class Tenant(models.Model):
     """A company whose data nobody else sees."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(_("name"), max_length=200)
     slug = models.SlugField(_("short name"), unique=True)
+    timezone = models.CharField(
+        _("time zone"),
+        max_length=64,
+        default="UTC",
+        validators=[a_time_zone],
+        help_text=_("Where its days begin: deadlines are counted in it."),
+    )
     is_active = models.BooleanField(_("active"), default=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 

@@ -1,0 +1,77 @@
+"""What is known about cases. Everything here is of the current tenant."""
+
+from collections.abc import Collection
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from apps.accounts import selectors as accounts
+from apps.cases.errors import CaseIsClosed, ManagerOnlyWatches, NotAColleague
+from apps.cases.models import Case
+from axiom.roles import OPERATORS
+from axiom.tenancy import ForeignTenant, current_tenant_id
+
+
+def cases() -> QuerySet[Case]:
+    """The cases of the current tenant."""
+    return Case.objects.all()
+
+
+def find_case(case_id: UUID | str) -> Case | None:
+    """The tenant's case of this id, or None."""
+    return cases().filter(pk=case_id).first()
+
+
+def case_by_id(case_id: UUID | str) -> Case:
+    """The tenant's case of this id; what is not there, or not the tenant's, is a 404."""
+    case = find_case(case_id)
+    if case is None:
+        raise ForeignTenant
+    return case
+
+
+def open_case_by_id(case_id: UUID | str) -> Case:
+    """The same, for work that a closed case refuses."""
+    case = case_by_id(case_id)
+    if case.is_closed:
+        raise CaseIsClosed
+    return case
+
+
+def locked(row: Any) -> Any:
+    """The row as it is now, which nobody else changes until this transaction ends.
+
+    Others may still point to it: comments go on being written.
+    """
+    fresh = type(row).objects.select_for_update(no_key=True).filter(pk=row.pk).first()
+    if fresh is None:
+        raise ForeignTenant
+    return fresh
+
+
+def locked_open(case: Case) -> Case:
+    """The same of a case that must not be closed, nor be closed meanwhile."""
+    fresh: Case = locked(case)
+    if fresh.is_closed:
+        raise CaseIsClosed
+    return fresh
+
+
+def must_be_colleagues(user_ids: Collection[UUID]) -> None:
+    """Refuse people who are not active members of the tenant."""
+    known = accounts.members_of(current_tenant_id()).filter(
+        user_id__in=user_ids, user__is_active=True
+    )
+    if known.count() != len(set(user_ids)):
+        raise NotAColleague
+
+
+def must_be_able_to_act(user_id: UUID | None) -> None:
+    """Refuse a manager or approver who is nobody here, or who only looks."""
+    if user_id is None:
+        return
+    must_be_colleagues([user_id])
+    able = accounts.members_of(current_tenant_id()).filter(user_id=user_id, role__in=OPERATORS)
+    if not able.exists():
+        raise ManagerOnlyWatches
