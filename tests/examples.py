@@ -110,3 +110,13 @@ def redrive(scene: Scene) -> Model:
 
     which = LetterFilter(fingerprint="none")
     return start_redrive(which, tenant_id=scene.acme.pk, rate=1, by=scene.alice.email, reason=MARK)
+
+
+@example("/api/v1/journey/<id>/", lookup="event_id", model="events.OutboxEvent")
+def outbox_event(scene: Scene) -> Model:
+    from apps.events import catalog
+    from apps.events.models import OutboxEvent
+    from apps.events.outbox import publish
+
+    kind = catalog.event_class_of("CASE_CREATED")
+    return OutboxEvent.objects.get(event_id=publish(kind(**{**kind.example, "title": MARK})))

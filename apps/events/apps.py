@@ -14,7 +14,8 @@ class EventsConfig(AppConfig):
         self._add_pages()
 
     def _add_pages(self) -> None:
-        from apps.events.pages import EVENT_TYPES
+        from apps.events.pages import EVENT_TYPES, JOURNEY
         from axiom.console.navigation import add_page
 
         add_page(EVENT_TYPES)
+        add_page(JOURNEY)

@@ -3,6 +3,7 @@
 import os
 import time
 import uuid
+from datetime import datetime
 
 
 def uuid7() -> uuid.UUID:
@@ -11,3 +12,8 @@ def uuid7() -> uuid.UUID:
     value = value & ~(0xF << 76) | 0x7 << 76
     value = value & ~(0x3 << 62) | 0x2 << 62
     return uuid.UUID(int=value)
+
+
+def first_id_of(moment: datetime) -> uuid.UUID:
+    """The smallest id of this millisecond: what is smaller was made before."""
+    return uuid.UUID(int=int(moment.timestamp() * 1000) << 80 | 0x7 << 76 | 0x2 << 62)

@@ -1,4 +1,4 @@
-"""Pages of the console that show no rows: what can happen, for people."""
+"""Pages of the console that are no list of rows: what can happen, and what did."""
 
 import json
 from typing import Any
@@ -14,6 +14,7 @@ from apps.events.catalog import Event
 from apps.events.errors import UnknownEventType
 from apps.events.keys import Stream
 from apps.events.outline import Row, outline
+from apps.events.whose import tenant_shown
 from axiom.console.groups import Group
 from axiom.console.navigation import Page, View
 
@@ -62,6 +63,29 @@ def _translated(row: Row) -> Row:
     return row._replace(description=_(row.description)) if row.description else row
 
 
+def journey(request: HttpRequest) -> HttpResponse:
+    """What happened to the event, trace or aggregate of `?id=`."""
+    name = request.GET.get("id", "").strip()
+    told = selectors.journey_of(
+        name, tenant_id=tenant_shown(request), after=_number(request.GET.get("after", ""))
+    )
+    context = {
+        "title": _("Journey"),
+        "name": name,
+        "journey": told,
+        "payload": _indented(told.payload) if told and told.payload else "",
+    }
+    return _page(request, "events/journey.html", context)
+
+
+def _number(text: str) -> int:
+    return int(text[:18]) if text[:18].isdecimal() else 0
+
+
+def _indented(payload: str) -> str:
+    return json.dumps(json.loads(payload), ensure_ascii=False, indent=2)
+
+
 def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
     return TemplateResponse(request, template, {**admin.site.each_context(request), **context})
 
@@ -76,4 +100,13 @@ EVENT_TYPES = Page(
         View("event-types/", event_types, "event-types"),
         View("event-types/<str:name>/", event_type, "event-type"),
     ),
+)
+
+JOURNEY = Page(
+    group=Group.EVENTS,
+    title=gettext_lazy("Journey"),
+    url="admin:journey",
+    icon="route",
+    position=20,
+    views=(View("journey/", journey, "journey"),),
 )

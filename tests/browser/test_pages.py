@@ -12,6 +12,7 @@ OWN_PAGES = [
     "/admin/tenant/",
     "/admin/password_change/",
     "/admin/event-types/",
+    "/admin/journey/",
     "/admin/event-types/metadata.column.modified/",
 ]
 OUTSIDE = ["/api/docs/", "/admin/login/?next=/admin/"]
