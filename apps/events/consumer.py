@@ -42,7 +42,11 @@ class Consumer:
                 if not self.step(block_ms=BLOCK_MS):
                     stop.wait(settings.EVENTS_CHORE_SECONDS)
                 self._trouble = 0
-            except (BusUnavailable, StreamsLost, AnyDatabaseError) as error:
+            except (BusUnavailable, StreamsLost) as error:
+                self._wait_out(error, stop)
+            except AnyDatabaseError as error:
+                # A broken connection does not mend itself, and nobody else would replace it.
+                connection.close()
                 self._wait_out(error, stop)
         self._give_up_lease()
 
@@ -63,6 +67,18 @@ class Consumer:
         self._look_behind = True
 
     def _read(self, block_ms: int) -> list[Entry]:
+        entries = self._read_new(block_ms)
+        if self.group.ordered and entries and self._others_hold_earlier(entries):
+            self._look_behind = True
+            return self._abandoned()
+        return entries
+
+    def _others_hold_earlier(self, entries: list[Entry]) -> bool:
+        """Whether a worker that does not know yet that it lost the lead has read before us."""
+        first = {entry.stream: entry.entry_id for entry in reversed(entries)}
+        return any(self.bus.first_held(self.group.name, s) != e for s, e in first.items())
+
+    def _read_new(self, block_ms: int) -> list[Entry]:
         try:
             return self.bus.read(self.group.name, self.name, self._streams, self.batch, block_ms)
         except StreamsLost:

@@ -15,6 +15,7 @@ from .failures import Failures
 from .groups import Group
 from .handlers import Handler, handler_of
 from .message import Message, Unreadable
+from .models import InboxEntry, Retry
 
 DELIVERIES_BEFORE_SUSPICION = 4
 """An entry that was handed out so often without an end takes its worker down with it."""
@@ -74,11 +75,23 @@ class Delivery:
             self._handle_in_transaction(messages)
 
     def _handle_one_by_one(self, messages: list[Message]) -> None:
+        culprit = self._where_the_last_worker_died(messages)
         for message in messages:
-            if message.attempts > DELIVERIES_BEFORE_SUSPICION:
+            if message is culprit:
                 self.failures.give_up(message, WorkerLost(WorkerLost.__doc__), message.attempts)
             else:
                 self._handle_alone(message)
+
+    def _where_the_last_worker_died(self, messages: list[Message]) -> Message | None:
+        """The first that has no end and does not wait; those behind it were not tried yet."""
+        suspects = [m for m in messages if m.attempts > DELIVERIES_BEFORE_SUSPICION]
+        of_suspects = {"group": self.group.name, "event_id__in": [m.event_id for m in suspects]}
+        cleared = {
+            event_id
+            for kind in (InboxEntry, Retry) if suspects
+            for event_id in kind.objects.filter(**of_suspects).values_list("event_id", flat=True)
+        }  # fmt: skip
+        return next((m for m in suspects if m.event_id not in cleared), None)
 
     def _handle_alone(self, message: Message) -> None:
         with self._or_else(lambda error: self.failures.failed(message, error, attempts=1)):

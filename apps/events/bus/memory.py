@@ -142,7 +142,7 @@ class MemoryBus:
         self._check()
         with self._lock:
             known = self._groups(stream).get(group)
-            held = known.held.items() if known else ()
+            held = sorted(known.held.items()) if known else ()
             mine = [
                 (number, h) for number, h in held
                 if (not owner or h.consumer == owner)
@@ -155,6 +155,12 @@ class MemoryBus:
         held.deliveries += 1
         raw = self._streams[stream].entries.get(number, {})
         return Entry(stream, f"{number}-0", raw, held.deliveries)
+
+    def first_held(self, group: str, stream: str) -> str | None:
+        self._check()
+        with self._lock:
+            known = self._groups(stream).get(group)
+            return f"{min(known.held)}-0" if known and known.held else None
 
     def forget_consumer(self, group: str, consumer: str, stream: str) -> None:
         self._check()

@@ -90,6 +90,9 @@ class Bus(Protocol):
     ) -> list[Entry]:  # fmt: skip
         """Entries that were handed out so long ago and not acknowledged (to one owner, if named)."""
 
+    def first_held(self, group: str, stream: str) -> str | None:
+        """The id of the oldest entry that was handed out and not acknowledged."""
+
     def forget_consumer(self, group: str, consumer: str, stream: str) -> None:
         """Remove a consumer that holds nothing any more."""
 

@@ -20,6 +20,8 @@ _TROUBLE = (
     "BUSY", "TRYAGAIN", "NOAUTH", "WRONGPASS", "NOPERM", "MOVED", "ASK", "UNBLOCKED",
 )  # fmt: skip
 
+_PAGE = 1_000
+
 _pack: Any = hiredis.pack_command
 _MULTI, _EXEC = _pack(("MULTI",)), _pack(("EXEC",))
 # Watched first, read after: what was read cannot change unnoticed.
@@ -206,6 +208,16 @@ class RedisStreams:
                 return []
             raise
 
+    def first_held(self, group: str, stream: str) -> str | None:
+        with _trouble():
+            try:
+                first = self.client.xpending(stream, group)["min"]
+            except ResponseError as error:
+                if str(error).startswith("NOGROUP"):
+                    return None
+                raise
+        return first.decode() if first else None
+
     def forget_consumer(self, group: str, consumer: str, stream: str) -> None:
         with _trouble(), contextlib.suppress(ResponseError):
             self.client.xgroup_delconsumer(stream, group, consumer)
@@ -233,12 +245,24 @@ class RedisStreams:
         consumers = self.client.xinfo_consumers(stream, name)
         return GroupState(
             group=name,
-            lag=int(row.get("lag") or 0),
+            lag=self._lag(stream, row),
             pending=int(row["pending"]),
             last_delivered_id=row["last-delivered-id"].decode(),
             oldest_pending_id=pending["min"].decode() if pending["min"] else None,
             consumers=[c["name"].decode() for c in consumers],
         )
+
+    def _lag(self, stream: str, row: dict[str, Any]) -> int:
+        """How many entries the group was not given yet; counted when the server does not know.
+
+        It does not after an entry was deleted or a group was moved, and "none" would hide trouble.
+        """
+        if row.get("lag") is not None:
+            return int(row["lag"])
+        count, after = 0, row["last-delivered-id"]
+        while page := self.client.xrange(stream, min=b"(" + after, count=_PAGE):
+            count, after = count + len(page), page[-1][0]
+        return count
 
     def trim(self, stream: str, before_id: str, *, exact: bool = False) -> int:
         with _trouble():
