@@ -217,6 +217,17 @@ class Floor:
         if self._mark is not None:
             self._pass(connection, self._mark)
         self._mark = self._mark or _Mark.read(connection, self.seq)
+        self._reach_back(connection)
+
+    def _reach_back(self, connection: Connection) -> None:
+        """A redrive makes an event of any day wait again, also while nobody publishes."""
+        (day,) = execute(  # type: ignore[misc]
+            connection,
+            "SELECT min(created_at) FROM event_outbox"
+            " WHERE next_retry_at IS NOT NULL AND status IN ('PENDING', 'PROCESSING')",
+        ).fetchone()
+        if day is not None:
+            self.since = min(self.since, day - timedelta(days=1))
 
     def _pass(self, connection: Connection, mark: "_Mark") -> None:
         row = execute(

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from .bus import Entry
 from .claims import Failure
 from .message import ENVELOPE, Message, position
-from .models import DeadLetter, FailedAttempt
+from .models import DeadLetter, FailedAttempt, OutboxEvent
+
+ORIGIN = ("request_id", "source", "causation_id", "replaces_id")
 
 _VARYING = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+|'[^']*'|\"[^\"]*\"")
 
@@ -37,10 +39,21 @@ def record_relay_failures(failures: Sequence[Failure], *, worker: str) -> None:
         )
         for f in failures
     )  # fmt: skip
-    DeadLetter.objects.bulk_create(_of_relay(f) for f in failures if f.retry_at is None)
+    given_up = [f for f in failures if f.retry_at is None]
+    origins = _origins([f.row.event_id for f in given_up])
+    DeadLetter.objects.bulk_create(_of_relay(f, origins[f.row.event_id]) for f in given_up)
 
 
-def _of_relay(failure: Failure) -> DeadLetter:
+def _origins(event_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What the outbox knows beside the entry: its slice may be gone before the letter is read."""
+    rows = OutboxEvent.objects.filter(event_id__in=event_ids).values("event_id", *ORIGIN)
+    return {
+        str(row["event_id"]): {name: str(row[name]) for name in ORIGIN if row[name]}
+        for row in rows
+    }  # fmt: skip
+
+
+def _of_relay(failure: Failure, origin: dict[str, str]) -> DeadLetter:
     row = failure.row
     fields = {name: str(getattr(row, name)) for name in ENVELOPE}
     fields |= json.loads(row.envelope or "{}")
@@ -48,7 +61,7 @@ def _of_relay(failure: Failure) -> DeadLetter:
         group=DeadLetter.RELAY, stream=row.stream, event_id=row.event_id,
         event_type=row.event_type, aggregate_type=row.aggregate_type,
         aggregate_id=row.aggregate_id, tenant_id=row.tenant_id, trace_id=row.trace_id,
-        fields=fields, error_type=failure.code, error=failure.message,
+        fields=fields, origin=origin, error_type=failure.code, error=failure.message,
         attempts=row.attempt_count,
         fingerprint=fingerprint(DeadLetter.RELAY, failure.code, failure.message),
     )  # fmt: skip

@@ -51,6 +51,9 @@ def heal(bus: Bus, readers: Sequence[Reader], *, resend: bool = True) -> Identit
     here leaves the pause on, and the next relay begins anew.
     """
     with connection.cursor() as cursor:
+        # Were it forgotten in a crash after something was sent again, the next healing would find
+        # entries newer than those that were lost, and take those for still there.
+        cursor.execute("SET synchronous_commit = on")
         cursor.execute(f"SELECT pg_advisory_lock({_HEAL_LOCK})")
         try:
             return known(bus) or _heal(bus, readers, resend=resend)

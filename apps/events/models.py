@@ -174,6 +174,8 @@ class DeadLetter(models.Model):
     tenant_id = models.UUIDField(_("tenant"), null=True)
     trace_id = models.TextField(_("trace"), blank=True)
     fields = models.JSONField(_("entry"), default=dict)
+    origin = models.JSONField(_("origin"), default=dict)
+    """What an event that never reached its stream was published with, beside the entry."""
     raw = models.BinaryField(_("raw bytes"), null=True)
     error_type = models.TextField(_("error type"))
     error = models.TextField(_("error"))

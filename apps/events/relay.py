@@ -74,9 +74,9 @@ class Relay:
         if self._outbox is None:
             connection.ensure_connection()
             raw: Any = connection.connection
+            self._known = healing.known(self.bus) or healing.heal(self.bus, readers())
             # Losing a claim or a settlement in a crash means sending again, which is harmless.
             raw.execute("SET synchronous_commit = off")
-            self._known = healing.known(self.bus) or healing.heal(self.bus, readers())
             self._outbox = Outbox(raw, self.name, settings.EVENTS_LEASE_SECONDS)
             self._outbox.begin_epoch(self._known[1])
         return self._outbox

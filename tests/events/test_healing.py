@@ -1,6 +1,7 @@
 """A bus that lost its data: nothing old is forgotten, nothing newer slips in before it."""
 
 import pytest
+from django.db import connection
 
 from apps.events.bus import StreamsLost
 from apps.events.bus.memory import MemoryBus
@@ -125,3 +126,23 @@ def test_a_crash_that_forgot_the_last_entries_has_only_those_sent_again(happen):
     work(relay)
 
     assert [number for _, number in entries(memory)] == [1, 2, 3, 4]
+
+
+def test_nothing_is_sent_again_before_the_healing_is_on_the_disk(relay, bus, happen):
+    """Were PostgreSQL to forget it, the next healing would take new entries for the lost ones."""
+    happen(1)
+    work(relay)
+    wipe(bus)
+    begin, told = bus.begin_epoch, []
+
+    def note(epoch, streams):
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW synchronous_commit")
+            told.extend(cursor.fetchone())
+        begin(epoch, streams)
+
+    bus.begin_epoch = note
+    work(relay)
+
+    assert told == ["on"]
+    assert entries(bus) == [("t1", 1)]

@@ -152,3 +152,16 @@ class TestTrimming:
         keeper.trim_stream(Stream.WORKERS)
 
         assert redis_bus.state(Stream.WORKERS).length == 2
+
+
+@pytest.mark.parametrize(("delivered", "lag"), [(0, 3), (1, 2), (2, 2), (3, 1), (4, 0)])
+def test_a_lag_that_the_server_does_not_know_is_counted(redis_bus, redis_client, delivered, lag):
+    """After an entry was deleted, Redis tells no lag; that is not the same as none."""
+    stream = str(Stream.WORKERS)
+    redis_bus.begin_epoch("e1", {stream: ["worker_group"]})
+    ids = [redis_client.xadd(stream, {"n": n}) for n in range(4)]
+    redis_client.xgroup_setid(stream, "worker_group", ids[delivered - 1] if delivered else "0")
+    redis_client.xdel(stream, ids[1])
+    (group,) = redis_bus.state(stream).groups
+
+    assert group.lag == lag

@@ -4,7 +4,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
@@ -95,10 +95,15 @@ def refused(relay, redis_client, happen):
     redis_client.rename("axiom:events", "axiom:kept")
     redis_client.set("axiom:events", "not a stream")
     happen(1)
+    letter = _refuse_for_good(relay)
+    redis_client.rename("axiom:kept", "axiom:events")
+    return letter
+
+
+def _refuse_for_good(relay):
     while not DeadLetter.objects.exists():
         OutboxEvent.objects.filter(status="PENDING").update(next_retry_at="2020-01-01T00:00Z")
         relay.relay_batch()
-    redis_client.rename("axiom:kept", "axiom:events")
     return DeadLetter.objects.get()
 
 
@@ -278,15 +283,46 @@ class TestALetterOfTheRelay:
         assert json.loads(row.payload)["number"] == 1
         assert entries(redis_bus) == [("t1", 1)]
 
-    def test_is_found_below_the_floor_of_a_running_relay(self, refused, relay, redis_bus, happen):
-        happen(*range(2, 10), thing_id="t2")
+    def test_written_anew_it_still_knows_where_it_came_from(self, relay, redis_client, happen):
         drain(relay)
+        redis_client.delete("axiom:events")
+        redis_client.set("axiom:events", "not a stream")
+        cause, replaced = uuid4(), uuid4()
+        happen(1)
+        origin = {"request_id": "r-1", "source": "web"}
+        OutboxEvent.objects.update(**origin, causation_id=cause, replaces_id=replaced)
+        letter = _refuse_for_good(relay)
+        OutboxEvent.objects.all().delete()
+        services.redrive(letter, by=ALICE)
+
+        row = OutboxEvent.objects.get()
+        assert (row.request_id, row.source) == ("r-1", "web")
+        assert (row.causation_id, row.replaces_id) == (cause, replaced)
+
+    def test_of_another_day_is_found_though_nobody_publishes(self, refused, relay, redis_bus):
+        self._rise(relay, above=refused)
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE event_outbox SET created_at = now() - interval '3 days'")
+        services.redrive(refused, by=ALICE)
+        drain(relay)
+
+        assert entries(redis_bus) == [("t1", 1)]
+
+    def _rise(self, relay, above):
+        """Let the relay's floor pass the letter's row, as it does within a second of nothing."""
+        relay.relay_batch()
         relay._outbox.floor.every_seconds = 0
-        dead = OutboxEvent.objects.get(event_id=refused.event_id).seq
+        dead = OutboxEvent.objects.get(event_id=above.event_id).seq
         deadline = time.monotonic() + 30  # transactions of other databases have to end first
         while relay._outbox.floor.seq <= dead and time.monotonic() < deadline:
             relay.relay_batch()
+        relay.relay_batch()
         assert relay._outbox.floor.seq > dead
+
+    def test_is_found_below_the_floor_of_a_running_relay(self, refused, relay, redis_bus, happen):
+        happen(*range(2, 10), thing_id="t2")
+        drain(relay)
+        self._rise(relay, above=refused)
 
         services.redrive(refused, by=ALICE)
         drain(relay)

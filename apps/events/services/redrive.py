@@ -28,8 +28,8 @@ _STILL_THERE = "SELECT event_id FROM event_outbox WHERE event_id = ANY(%s)"
 _WRITE_ANEW = """
 INSERT INTO event_outbox (
     event_id, stream, event_type, schema_version, aggregate_type, aggregate_id, tenant_id, actor,
-    trace_id, occurred_at, payload, envelope
-) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    trace_id, occurred_at, payload, envelope, request_id, source, causation_id, replaces_id
+) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 _LEAVE_INBOX = """
 DELETE FROM event_inbox i USING unnest(%s::uuid[], %s::text[]) AS letter(event_id, name)
@@ -115,4 +115,6 @@ def _row(letter: DeadLetter) -> list[Any]:
         letter.aggregate_type, letter.aggregate_id, letter.tenant_id, fields["actor"],
         letter.trace_id, fields["occurred_at"], fields["payload"],
         json.dumps(beside) if beside else None,
+        letter.origin.get("request_id", ""), letter.origin.get("source", ""),
+        letter.origin.get("causation_id"), letter.origin.get("replaces_id"),
     ]  # fmt: skip
