@@ -237,6 +237,10 @@ EVENTS_TRIM_SECONDS = env.float("EVENTS_TRIM_SECONDS", default=5.0)
 EVENTS_OUTBOX_DAYS = env.int("EVENTS_OUTBOX_DAYS", default=7)
 EVENTS_INBOX_DAYS = env.int("EVENTS_INBOX_DAYS", default=14)
 
+# --- Processes --------------------------------------------------------------------------------
+# A machine's result below this needs a person's approval, where the diagram says nothing else.
+PROCESSES_CONFIDENCE = env.float("PROCESSES_CONFIDENCE", default=0.8)
+
 # --- Work in the background -------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_ACKS_LATE = True
@@ -246,6 +250,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": "axiom:celery:"}
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "forget stored answers": {"task": "axiom.tasks.purge_answers", "schedule": 3600},
+    "fire timers of processes": {"task": "apps.processes.tasks.fire_timers", "schedule": 10},
     "forget old logins": {"task": "apps.accounts.tasks.purge_logins", "schedule": 24 * 3600},
 }
 CELERY_TIMEZONE = "UTC"

@@ -91,3 +91,21 @@ class NoAgentsWork(AxiomError):
     """There is no agent's result here to say something about."""
 
     code, status = "no_agents_work", 409
+
+
+class NeedsApproval(AxiomError):
+    """This result needs somebody's approval: submit it instead."""
+
+    code, status = "needs_approval", 409
+
+
+class FourEyes(AxiomError):
+    """Nobody approves what they handed in themselves."""
+
+    code, status = "four_eyes", 403
+
+
+class CannotStart(AxiomError):
+    """This process cannot be started with these values."""
+
+    code, status = "cannot_start", 409

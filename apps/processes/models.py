@@ -62,7 +62,7 @@ class ProcessVersion(TenantOwned):
     number = models.PositiveIntegerField(_("version"))
     bpmn = models.TextField(_("diagram"))
     sha256 = models.CharField(max_length=64)
-    activities = models.JSONField(_("tasks"), default=dict)
+    activities = models.JSONField(_("tasks"), default=dict, blank=True)
     note = models.CharField(_("note"), max_length=500, blank=True)
     created_by = _by(_("created by"))
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
@@ -115,10 +115,10 @@ class ProcessInstance(TenantOwned):
     status = models.CharField(
         _("status"), max_length=12, choices=Status.choices, default=Status.RUNNING
     )
-    variables = models.JSONField(_("variables"), default=dict)
-    state = models.JSONField(default=dict, editable=False)
-    stands_at = models.JSONField(_("stands at"), default=list)
-    been_at = models.JSONField(_("passed"), default=list)
+    variables = models.JSONField(_("variables"), default=dict, blank=True)
+    state = models.JSONField(default=dict, blank=True, editable=False)
+    stands_at = models.JSONField(_("stands at"), default=list, blank=True)
+    been_at = models.JSONField(_("passed"), default=list, blank=True)
     problem = models.TextField(_("problem"), blank=True)
     reason = models.TextField(_("reason of the termination"), blank=True)
     end_event = models.CharField(_("end"), max_length=200, blank=True)
@@ -203,6 +203,8 @@ class WorkItem(TenantOwned):
     result = models.JSONField(_("result"), default=dict, blank=True)
     confidence = models.FloatField(_("confidence"), null=True, blank=True)
     submitted_by = models.CharField(_("submitted by"), max_length=300, blank=True)
+    # Whose login handed it in, for a machine too: it may not approve it.
+    handed_in_by = _by(_("handed in by"))
     created_at = models.DateTimeField(_("created"))
     started_at = models.DateTimeField(_("started"), null=True, blank=True)
     submitted_at = models.DateTimeField(_("submitted"), null=True, blank=True)
@@ -343,7 +345,9 @@ class AgentFeedback(TenantOwned):
         verbose_name = _("feedback for an agent")
         verbose_name_plural = _("feedback for agents")
         ordering = ("-created_at", "-id")
-        indexes = [models.Index(fields=["tenant", "agent", "-created_at"], name="feedback_by_agent")]
+        indexes = [
+            models.Index(fields=["tenant", "agent", "-created_at"], name="feedback_by_agent")
+        ]
 
     def __str__(self) -> str:
         return f"{self.agent} · {self.get_verdict_display()}"
@@ -375,7 +379,9 @@ class AgentKnowledge(TenantOwned):
         verbose_name = _("knowledge of an agent")
         verbose_name_plural = _("knowledge of agents")
         ordering = ("-created_at", "-id")
-        indexes = [models.Index(fields=["tenant", "agent", "-created_at"], name="knowledge_by_agent")]
+        indexes = [
+            models.Index(fields=["tenant", "agent", "-created_at"], name="knowledge_by_agent")
+        ]
 
     def __str__(self) -> str:
         return f"{self.agent} · {self.summary[:60]}"

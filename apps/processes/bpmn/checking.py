@@ -406,5 +406,6 @@ def _all(element: Any, kinds: set[str]) -> list[Any]:
 
 
 def _fault(element: Any, code: str, reason: str) -> Fault:
-    name = element.get("id") or element.get("name") or ""
+    around = [element, *element.iterancestors()]
+    name = next((each.get("id") for each in around if each.get("id")), "")
     return Fault(name[:100], code, reason)

@@ -146,9 +146,7 @@ def _value(part: ast.AST, variables: Mapping[str, Any]) -> Any:
         return _plain(_WAYS[type(part)](part, variables))
     except (TypeError, ArithmeticError, KeyError, IndexError, ValueError) as error:
         words = {"text": ast.unparse(part), "reason": str(error) or type(error).__name__}
-        raise InvalidExpression(
-            _("%(text)s cannot be worked out: %(reason)s") % words
-        ) from None
+        raise InvalidExpression(_("%(text)s cannot be worked out: %(reason)s") % words) from None
 
 
 def _name(part: ast.Name, variables: Mapping[str, Any]) -> Any:

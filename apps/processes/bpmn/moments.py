@@ -19,12 +19,17 @@ _DURATION = re.compile(
     r"(T(?=.)(\d{1,5}H)?(\d{1,6}M)?(\d{1,8}S)?)?",
     re.IGNORECASE,
 )
+# Meant as a time and not as the name of a variable.
+_LOOKS_WRITTEN = re.compile(r"\s*[\"']?(\d|P[T\d])", re.IGNORECASE)
 
 
 def check(text: str) -> None:
     """Refuse what can never be a moment or a duration."""
-    if _written(text, datetime.now(UTC)) is None:
-        expressions.check(text)
+    if _written(text, datetime.now(UTC)) is not None:
+        return
+    if _LOOKS_WRITTEN.match(text):
+        raise InvalidExpression(_no_moment(text))
+    expressions.check(text)
 
 
 def moment(text: str, variables: Mapping[str, Any], *, now: datetime) -> datetime:
@@ -33,8 +38,12 @@ def moment(text: str, variables: Mapping[str, Any], *, now: datetime) -> datetim
     if found is None:
         found = _written(str(expressions.evaluate(text, variables)), now)
     if found is None or found - now > FARTHEST:
-        raise InvalidExpression(_("%(text)s is no moment within ten years.") % {"text": text[:100]})
+        raise InvalidExpression(_no_moment(text))
     return found
+
+
+def _no_moment(text: str) -> str:
+    return _("%(text)s is no moment within ten years, or has no time zone.") % {"text": text[:100]}
 
 
 def _written(text: str, now: datetime) -> datetime | None:

@@ -39,7 +39,7 @@ from apps.processes.bpmn.reading import read
 from apps.processes.errors import InvalidBpmn
 from axiom.errors import AxiomError
 
-MOST_STEPS = 1_000
+MOST_STEPS = 500
 DEEPEST = 800
 """SpiffWorkflow keeps every round of a loop, and looks no deeper than 1,000 of its steps."""
 
@@ -274,6 +274,10 @@ class Run:
             if isinstance(getattr(task.task_spec, "event_definition", None), DueEvent)
             and task._get_internal_data("event_value") is not None
         ]
+
+    def has_passed(self, task_id: UUID) -> bool:
+        task = self._task(task_id)
+        return task is not None and bool(task.has_state(TaskState.COMPLETED))
 
     def been_at(self) -> list[str]:
         """The elements of the diagram that were passed."""
