@@ -30,7 +30,7 @@ from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-__all__ = ["Counter", "Gauge", "Histogram", "Metric", "at_scrape"]
+__all__ = ["Counter", "Gauge", "GaugeMetricFamily", "Histogram", "Metric", "at_scrape"]
 
 log = structlog.get_logger(__name__)
 

@@ -12,6 +12,7 @@ class EventsConfig(AppConfig):
         autodiscover_modules("events")
         autodiscover_modules("consumers")
         self._add_pages()
+        self._add_gauges()
 
     def _add_pages(self) -> None:
         from apps.events.pages import EVENT_TYPES, JOURNEY
@@ -19,3 +20,7 @@ class EventsConfig(AppConfig):
 
         add_page(EVENT_TYPES)
         add_page(JOURNEY)
+
+    def _add_gauges(self) -> None:
+        # Importing it is enough.
+        from apps.events import gauges  # noqa: F401

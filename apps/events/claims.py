@@ -17,6 +17,11 @@ from uuid import UUID, uuid4
 import orjson
 import psycopg
 
+LOG_FIELDS = (
+    "trace_id", "event_id", "stream", "event_type", "aggregate_type", "aggregate_id",
+)  # fmt: skip
+"""What every log line about an event carries."""
+
 Connection = psycopg.Connection[Any]
 
 
@@ -166,6 +171,10 @@ class Claimed(NamedTuple):
     envelope: str | None
     attempt_count: int
     max_attempts: int
+
+    @property
+    def log_fields(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in LOG_FIELDS}
 
 
 @dataclass(frozen=True)

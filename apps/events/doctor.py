@@ -4,13 +4,15 @@ from axiom.doctor import Finding, check, fail, ok, warn
 
 from . import bus, heartbeats
 from .bus import StreamState
-from .groups import GROUPS, RELAY
+from .groups import GROUPS
 from .handlers import active_groups
 from .keys import Stream
 from .models import DeadLetter
+from .selectors.levels import outbox_levels, silent_workers
 
 LAG_TO_WORRY_ABOUT = 100
 PENDING_TO_WORRY_ABOUT = 50
+WAIT_TO_WORRY_ABOUT = 10
 
 
 @check(
@@ -43,14 +45,23 @@ def groups() -> Finding:
     return warn(f"behind: {', '.join(late)}") if late else ok(f"{len(expected)}, none behind")
 
 
+@check("outbox", fix="See that the relay runs and Redis answers.", needs="database")
+def outbox() -> Finding:
+    levels = outbox_levels()
+    waiting = sum(level.pending + level.processing for level in levels)
+    oldest = max(level.oldest_pending_seconds for level in levels)
+    if oldest > WAIT_TO_WORRY_ABOUT:
+        return warn(f"{waiting} wait to be sent, the oldest for {oldest:.0f} s")
+    return ok(f"{waiting} wait to be sent")
+
+
 @check("workers", fix="Start them: `make run`, or python manage.py runworker all", needs="redis")
 def workers() -> Finding:
-    needed = {RELAY} | {GROUPS[name].worker for name in active_groups()}
-    beating = heartbeats.alive()
-    missing = sorted(needed - {worker for each in beating for worker in each.workers})
-    if missing:
+    if missing := silent_workers():
         return fail(f"no heartbeat of {', '.join(missing)}")
-    return ok(f"{len(beating)} process{'es' if len(beating) > 1 else ''}, {len(needed)} workers")
+    beating = heartbeats.alive()
+    count = len({worker for each in beating for worker in each.workers})
+    return ok(f"{len(beating)} process{'es' if len(beating) > 1 else ''}, {count} workers")
 
 
 @check(

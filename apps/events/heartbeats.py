@@ -13,6 +13,7 @@ import redis
 
 from . import keys
 from .connections import redis_client
+from .timings import Timings
 
 EVERY_SECONDS = 2.0
 GONE_AFTER_SECONDS = 8
@@ -38,12 +39,15 @@ class Heart:
 
     def __init__(self, name: str, workers: Sequence[str]) -> None:
         self.name = name
+        self._timings = Timings()
         self._told = json.dumps(
             {"name": name, "workers": list(workers), "pid": os.getpid(),
              "started_at": datetime.now(UTC).isoformat()}
         )  # fmt: skip
 
     def beat(self) -> None:
+        """Say that the process lives, and how long its handlers took lately."""
+        self._timings.tell()
         redis_client().set(keys.heartbeat(self.name), self._told, ex=GONE_AFTER_SECONDS)
 
     def run(self, stop: threading.Event) -> None:

@@ -13,10 +13,11 @@ from django.db import Error as AnyDatabaseError
 from django.db import connection, transaction
 from django.utils import timezone
 
-from . import keys, partitions
+from . import backlog, keys, partitions
 from .bus import Bus, BusUnavailable, StreamState
 from .connections import redis_client
 from .handlers import active_groups
+from .ids import first_id_of
 from .keys import Stream
 from .models import FailedAttempt
 from .services import advance_redrives
@@ -106,8 +107,10 @@ class Housekeeper:
         with connection.cursor() as cursor:
             cursor.execute(
                 'DELETE FROM event_inbox WHERE (event_id, "group") IN ('
-                'SELECT event_id, "group" FROM event_inbox WHERE processed_at < %s LIMIT %s)',
-                [before, _CHUNK],
+                'SELECT event_id, "group" FROM event_inbox '
+                "WHERE event_id < %s AND processed_at < %s LIMIT %s)",
+                # Ids sort by time, so that no index of the proofs' own time has to be kept.
+                [first_id_of(before), before, _CHUNK],
             )  # fmt: skip
             return int(cursor.rowcount)
 
@@ -123,6 +126,7 @@ class Housekeeper:
         if state is None:
             return 0
         self._mark_length(state)
+        backlog.note(state)
         surplus_ends = self._entry_when_length_was(stream, state.entries_added - stream.max_length)
         needed_from = self._needed_from(state)
         self.bus.trim(stream, min((_forgotten_soon(), *needed_from), key=_order), exact=True)

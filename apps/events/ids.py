@@ -3,7 +3,7 @@
 import os
 import time
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 
 
 def uuid7() -> uuid.UUID:
@@ -17,3 +17,8 @@ def uuid7() -> uuid.UUID:
 def first_id_of(moment: datetime) -> uuid.UUID:
     """The smallest id of this millisecond: what is smaller was made before."""
     return uuid.UUID(int=int(moment.timestamp() * 1000) << 80 | 0x7 << 76 | 0x2 << 62)
+
+
+def made_at(made: uuid.UUID) -> datetime:
+    """When this id was made, to the millisecond."""
+    return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)

@@ -6,6 +6,8 @@ from typing import Final
 
 EPOCH: Final = "axiom:epoch"
 NUDGE: Final = "axiom:nudge"
+MANY_PENDING_SINCE: Final = "axiom:many_pending_since"
+"""Since when a group holds more of a stream than it should."""
 
 
 class Stream(StrEnum):
@@ -47,3 +49,8 @@ def heartbeat(worker: str) -> str:
 def length_marks(stream: str) -> str:
     """Which entry was the last when the stream had grown to which length."""
     return f"axiom:length_marks:{stream}"
+
+
+def timings(minute: int) -> str:
+    """How long handling took in this minute, added up over all workers."""
+    return f"axiom:timings:{minute}"

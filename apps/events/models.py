@@ -114,6 +114,8 @@ class FailedAttempt(models.Model):
         db_table = "event_failed_attempt"
         verbose_name = _("failed attempt")
         verbose_name_plural = _("failed attempts")
+        # Read by the system alerts (the last five minutes) and by housekeeping (the oldest).
+        indexes = [models.Index(fields=["at"], name="failed_attempt_at")]
 
     def __str__(self) -> str:
         return f"{self.group} #{self.number}: {self.error}"

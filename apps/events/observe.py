@@ -4,10 +4,15 @@ import time
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
 
+import structlog
+
 from axiom.metrics import Counter, Histogram
 
 from .claims import Claimed, Failure
+from .ids import made_at
 from .message import Message
+
+log = structlog.get_logger(__name__)
 
 processed = Counter(
     "axiom_outbox_processed_total", "Events that left the outbox", ["stream", "result"]
@@ -19,7 +24,7 @@ duration = Histogram(
     buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60),
 )  # fmt: skip
 delay = Histogram(
-    "axiom_event_delay_seconds", "From the event to the end of its handling", ["group"],
+    "axiom_event_delay_seconds", "From publishing to the end of handling", ["group"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
 )  # fmt: skip
 
@@ -30,8 +35,16 @@ def relayed(rows: Iterable[Claimed]) -> None:
 
 
 def relay_failed(failures: Sequence[Failure]) -> None:
+    """Count events that the bus refused, and say of each which it was and why."""
     for failure in failures:
         processed.labels(failure.row.stream, "retry" if failure.retry_at else "dead").inc()
+        say, what = (
+            (log.warning, "event refused") if failure.retry_at else (log.error, "dead letter")
+        )
+        say(
+            what, group="relay", error=f"{failure.code}: {failure.message}",
+            attempt=failure.row.attempt_count, **failure.row.log_fields,
+        )  # fmt: skip
 
 
 def relay_waits() -> None:
@@ -39,10 +52,17 @@ def relay_waits() -> None:
 
 
 def group_handled(group: str, messages: Sequence[Message]) -> None:
-    """Count a batch; the delay of its oldest event stands for all."""
-    if messages:
-        handled.labels(group, "done").inc(len(messages))
-        delay.labels(group).observe(max(0.0, time.time() - messages[0].occurred_at.timestamp()))
+    """Count a batch; the delay of its oldest event stands for all.
+
+    By the time it was published: what is told late did not travel slowly. And only of what came
+    straight from the stream: how long a retry or a redrive took says nothing of the way.
+    """
+    if not messages:
+        return
+    handled.labels(group, "done").inc(len(messages))
+    if messages[0].attempts:
+        published = made_at(messages[0].event_id).timestamp()
+        delay.labels(group).observe(max(0.0, time.time() - published))
 
 
 def group_failed(group: str, result: str) -> None:

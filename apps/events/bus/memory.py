@@ -184,6 +184,15 @@ class MemoryBus:
             name, lag, len(group.held), f"{group.last_delivered}-0", oldest, consumers
         )
 
+    def oldest_waiting(self, stream: str, group: GroupState) -> Entry | None:
+        self._check()
+        last = _number(group.last_delivered_id)
+        first = _number(group.oldest_pending_id) if group.oldest_pending_id else last + 1
+        with self._lock:
+            entries = self._streams[stream].entries
+            found = min((number for number in entries if number >= first), default=None)
+            return Entry(stream, f"{found}-0", entries[found]) if found else None
+
     def trim(self, stream: str, before_id: str, *, exact: bool = False) -> int:
         self._check()
         with self._lock:

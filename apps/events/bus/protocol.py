@@ -99,6 +99,9 @@ class Bus(Protocol):
     def state(self, stream: str) -> StreamState | None:
         """Where a stream stands; None when it does not exist."""
 
+    def oldest_waiting(self, stream: str, group: GroupState) -> Entry | None:
+        """The first entry that the group is not done with."""
+
     def trim(self, stream: str, before_id: str, *, exact: bool = False) -> int:
         """Drop entries older than this id (roughly, unless exact is asked); returns how many went."""
 

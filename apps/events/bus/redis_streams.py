@@ -264,6 +264,13 @@ class RedisStreams:
             count, after = count + len(page), page[-1][0]
         return count
 
+    def oldest_waiting(self, stream: str, group: GroupState) -> Entry | None:
+        oldest = group.oldest_pending_id
+        with _trouble():
+            # A parenthesis excludes the entry itself.
+            found = self.client.xrange(stream, oldest or f"({group.last_delivered_id}", count=1)
+        return next((Entry(stream, entry_id.decode(), raw) for entry_id, raw in found), None)
+
     def trim(self, stream: str, before_id: str, *, exact: bool = False) -> int:
         with _trouble():
             return int(self.client.xtrim(stream, minid=before_id, approximate=not exact))

@@ -12,17 +12,22 @@ from .letters import (
     redrives_of,
     what_became_of,
 )
+from .levels import GroupLevel, Health, OutboxLevel, health
 from .steps import Kind, Step
 
 __all__ = [
     "EventTold",
+    "GroupLevel",
+    "Health",
     "Journey",
     "Kind",
     "LetterFilter",
     "LetterKind",
+    "OutboxLevel",
     "Step",
     "find_event_types",
     "groups_that_read",
+    "health",
     "journey_of",
     "kinds_of_letters",
     "letters_of",
