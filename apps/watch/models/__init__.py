@@ -1,5 +1,13 @@
 """What watch remembers: who watches what, what is being counted, what was found."""
 
-from .subscriptions import RuleVersion, SeededDefault, Subscription
+from .subscriptions import Channel, RuleVersion, SeededDefault, Subscription
+from .windows import Expectation, WindowEntry
 
-__all__ = ["RuleVersion", "SeededDefault", "Subscription"]
+__all__ = [
+    "Channel",
+    "Expectation",
+    "RuleVersion",
+    "SeededDefault",
+    "Subscription",
+    "WindowEntry",
+]
