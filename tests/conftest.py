@@ -1,15 +1,15 @@
 """Fixtures that every test may use."""
 
-import os
-
 import pytest
 from django.conf import settings
 
 PASSWORD = "correct horse battery"
 
 
-# The fault tests run on their own (`make faults`) until their short form has proved steady.
-collect_ignore = [] if "AXIOM_FAULTS" in os.environ else ["faults"]
+def pytest_terminal_summary(terminalreporter):
+    from tests.faults.story import tell
+
+    tell(terminalreporter)
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -3,7 +3,7 @@
 from xdist.scheduler import LoadScopeScheduling
 
 # One installation or one pair of servers per file: another worker would have to start its own.
-FILES_THAT_STAY_TOGETHER = ("tests/run/",)
+FILES_THAT_STAY_TOGETHER = ("tests/run/", "tests/faults/")
 
 
 class Scheduling(LoadScopeScheduling):

@@ -1,14 +1,19 @@
 """Installations to be damaged, and seeds to damage them the same way again.
 
 `make test` plays every scenario once; `make faults` (AXIOM_FAULTS=long) plays more of them, in
-many rounds. Every seed is printed at the end; AXIOM_FAULTS_SEED=1234 plays it again.
+many rounds. Every seed is printed at the end; `make faults SEED=1234` makes the same choices
+again, though not the same moments.
 """
 
 import os
 import random
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.environment import DIRECTORY
 
 from .harness import Plant, make_template
 from .servers import Bus, Database, new_servers
@@ -23,9 +28,19 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("round_", range(ROUNDS), ids=[f"round {n + 1}" for n in range(ROUNDS)])
 
 
+def pytest_collection_modifyitems(items):
+    """Time enough on a busy machine: what hangs is noticed by the harness itself."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.timeout(400))
+
+
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory) -> Iterator[tuple[Database, Bus]]:
-    directory = tmp_path_factory.mktemp("faults")
+def servers() -> Iterator[tuple[Database, Bus]]:
+    # Not below pytest's own directory: every other run of pytest shuts that to other users, and
+    # the user that PostgreSQL runs as is one.
+    directory = DIRECTORY / f"faults-{os.getpid()}"
+    directory.mkdir(parents=True)
     database, bus = new_servers(directory)
     try:
         database.start()
@@ -35,6 +50,7 @@ def servers(tmp_path_factory) -> Iterator[tuple[Database, Bus]]:
     finally:
         bus.stop()
         database.stop()
+        shutil.rmtree(directory)
 
 
 @pytest.fixture

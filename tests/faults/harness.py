@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from .verdict import TABLES, Verdict, judge
 from .worker import ORDERED, SPREAD, Job, run
 
 BACKLOG = 5_000
-DEADLINE = 60.0
+"""How many events wait at the least while something happens to them."""
+TOPPED_UP = 7_000
+DEADLINE = 100.0
 STREAM = "axiom:events"
 ROLES = {"relay": "relay", "ordered": "bpm", "spread": "notifications"}
 """What a test calls a worker, and what the installation calls it."""
@@ -131,6 +133,11 @@ class Plant:
     def one_of(self, role: str) -> Process:
         return self.chance.choice(self.working(role))
 
+    def replace_one(self, role: str) -> None:
+        """Kill a worker at random and start another."""
+        self.one_of(role).kill()
+        self.add(role)
+
     # What is on its way
 
     def publish(self, events: int, **orders: Any) -> None:
@@ -180,39 +187,41 @@ class Plant:
         )  # fmt: skip
 
     def keep_backlog(self) -> None:
-        """Publish until there is a backlog; remembers how large it was when the fault came."""
-        while (backlog := self.backlog()) < BACKLOG:
-            self.publish(BACKLOG + 1_000 - backlog)
+        """Publish until more wait than must, so that enough do when the fault comes."""
+        while (backlog := self.backlog()) < TOPPED_UP - 500:
+            self.publish(TOPPED_UP - backlog)
+
+    def _note_backlog(self) -> None:
+        backlog = self.backlog()
         self.smallest_backlog = min(self.smallest_backlog or backlog, backlog)
 
     # What happens to it
 
     def suffer(self, what: str, fault: Callable[[], object]) -> None:
-        """Let something happen while the backlog is there, and see that work goes on after it."""
+        """Let something happen while the backlog is there, before it and after."""
         self.keep_backlog()
         self.faults.append(what)
+        self._note_backlog()
         fault()
-        self.goes_on()
+        self._note_backlog()
+
+    def die_at(self, role: str, points: Iterable[str], times: int) -> None:
+        """Add a worker for each of these places, and see each of them die there."""
+        doomed = [
+            self.add(role, dies_at=f"{point}:{self.chance.randint(1, times)}") for point in points
+        ]
+        for process in doomed:
+            wait_until(lambda p=process: not p.alive, f"death at {process.job.dies_at}")  # type: ignore[misc]
+            assert process.exit_code == -signal.SIGKILL, self._words_of(process)
 
     def goes_on(self, effects: int = 100) -> None:
         """Wait until so many more effects were left: the installation works."""
         before = self.effects()
         wait_until(lambda: self.effects() >= before + effects or not self.backlog(), "more effects")
 
-    def lose(self, doomed: Process) -> None:
-        """Wait for a process to die where it was told to, and give it work until it does."""
-
-        def dead() -> bool:
-            if doomed.alive:
-                self.publish(400)
-            return not doomed.alive
-
-        wait_until(dead, f"death of {doomed.job.name} at {doomed.job.dies_at}")
-        assert doomed.exit_code == -signal.SIGKILL, self._words_of(doomed)
-
     # The end
 
-    def finish(self, patience: float = 15.0) -> Verdict:
+    def finish(self, patience: float = 40.0) -> Verdict:
         """Let everything come to its end, or until nothing moves any more, then judge."""
         state, since = self._progress(), time.monotonic()
         while not self.at_rest() and time.monotonic() - since < patience:
@@ -222,17 +231,22 @@ class Plant:
         return self.verdict()
 
     def _progress(self) -> object:
-        return self.effects(), self.ask(
-            "SELECT count(*) FROM event_outbox WHERE status = 'PUBLISHED'"
-        )
+        return self.effects(), self.in_outbox("PUBLISHED")
 
     def at_rest(self) -> bool:
-        unsettled = "SELECT count(*) FROM event_outbox WHERE status IN ('PENDING', 'PROCESSING')"
+        return self.backlog() == 0 and self.nothing_waits()
+
+    def nothing_waits(self) -> bool:
+        """Whether nobody has anything left to do, rightly or wrongly."""
         return (
-            self.backlog() == 0
-            and self.ask(unsettled) == 0
+            not self.in_outbox("PENDING", "PROCESSING")
             and self.ask("SELECT count(*) FROM event_retry") == 0
             and self._streams_done()
+        )
+
+    def in_outbox(self, *statuses: str) -> int:
+        return int(
+            self.ask("SELECT count(*) FROM event_outbox WHERE status = ANY(%s)", list(statuses))
         )
 
     def _streams_done(self) -> bool:
@@ -244,7 +258,8 @@ class Plant:
 
     def verdict(self) -> Verdict:
         self.events = int(self.ask("SELECT count(*) FROM fault_ledger"))
-        return judge(self.ask, list(self._entries()))
+        few = self.smallest_backlog is not None and self.smallest_backlog < BACKLOG
+        return judge(self.ask, list(self._entries()), few_waited=int(few))
 
     def _entries(self) -> Iterator[tuple[str, int]]:
         with self.bus.client() as client:

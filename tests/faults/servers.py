@@ -41,6 +41,8 @@ class Database(Postgres):
             conf.write("fsync = off\nfull_page_writes = off\nshared_buffers = '64MB'\n")
             # The verdict asks in which order effects were committed.
             conf.write("track_commit_timestamp = on\nlog_min_messages = fatal\n")
+            # What was committed without waiting for it is lost when the server dies.
+            conf.write("wal_writer_delay = '10s'\n")
 
     def copy_template(self) -> str:
         """A new database like the template; returns its name."""

@@ -4,32 +4,41 @@ import signal
 
 from .harness import wait_until
 
+FEW = 1_500
+NOTHING_LEASED = """
+SELECT NOT EXISTS (SELECT FROM event_outbox WHERE status = 'PROCESSING' AND locked_until > now())
+"""
+
 
 def test_without_the_inbox_effects_come_twice(plant):
     plant.without = ("no_inbox",)
-    plant.keep_backlog()
-    plant.start(relay=1, ordered=1, spread=1)
-    plant.lose(plant.add("spread", dies_at="consumer.handled:2"))
+    plant.publish(FEW)
+    plant.start(relay=1)
+    plant.die_at("spread", ["consumer.handled"], times=2)
+    plant.start(ordered=1, spread=1)
 
-    assert plant.finish(patience=4).twice
+    verdict = plant.finish()
+    assert verdict.twice
+    assert not verdict.lost
 
 
 def test_without_sending_again_a_wipe_loses_events(plant):
     plant.without = ("no_resend",)
-    plant.keep_backlog()
+    plant.publish(FEW)
     plant.start(relay=1)
-    wait_until(
-        lambda: plant.ask("SELECT count(*) FROM event_outbox WHERE status = 'PUBLISHED'"), ""
-    )
+    wait_until(lambda: plant.in_outbox("PUBLISHED"), "something sent")
     plant.bus.flush()
     plant.start(ordered=1, spread=1)
+    wait_until(plant.nothing_waits, "an end")
 
-    assert plant.finish(patience=4).lost
+    verdict = plant.verdict()
+    assert verdict.lost
+    assert not verdict.twice
 
 
 def test_without_fences_a_relay_settles_what_another_one_holds(plant):
     plant.without = ("no_fence",)
-    plant.keep_backlog()
+    plant.publish(FEW)
     first = plant.add("relay", sleeps_at="relay.sent")
     wait_until(lambda: first.asleep, "sleep")
     wait_until(lambda: plant.ask(NOTHING_LEASED), "the end of a lease")
@@ -37,9 +46,30 @@ def test_without_fences_a_relay_settles_what_another_one_holds(plant):
     wait_until(lambda: second.asleep, "sleep")
     first.signal(signal.SIGCONT)
 
-    wait_until(lambda: plant.verdict().trespasses, "a trespass")
+    wait_until(lambda: plant.ask("SELECT count(*) FROM fault_trespass"), "a trespass")
+    assert plant.verdict().trespasses
 
 
-NOTHING_LEASED = """
-SELECT NOT EXISTS (SELECT FROM event_outbox WHERE status = 'PROCESSING' AND locked_until > now())
-"""
+def test_without_looking_at_what_is_in_flight_events_overtake_each_other(plant):
+    plant.without = ("no_order",)
+    plant.publish(FEW)
+    first = plant.add("relay", sleeps_at="relay.claimed")
+    wait_until(lambda: first.asleep, "sleep")
+    plant.start(relay=1, ordered=1, spread=1)
+
+    verdict = plant.finish()
+    assert verdict.overtaken_on_stream
+    assert not verdict.lost
+
+
+def test_without_a_leader_handlers_see_events_overtake_each_other(plant):
+    plant.without = ("no_leader",)
+    plant.publish(FEW)
+    plant.start(ordered=2)
+    sleeper = plant.add("ordered", sleeps_at="consumer.read")
+    plant.start(relay=1, spread=1)
+    wait_until(lambda: sleeper.asleep, "sleep")
+
+    verdict = plant.finish()
+    assert verdict.overtaken
+    assert not verdict.lost

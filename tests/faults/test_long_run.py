@@ -14,16 +14,13 @@ def test_a_working_day_of_misfortunes_leaves_every_effect_once_and_in_order(plan
     for _ in range(FAULTS):
         name, misfortune = plant.chance.choice(sorted(misfortunes(plant).items()))
         plant.suffer(name, misfortune)
+        plant.goes_on()
 
     assert plant.finish().broken == {}
 
 
 def misfortunes(plant: Plant):
     bus, database = plant.bus, plant.database
-
-    def killed(role):
-        plant.one_of(role).kill()
-        plant.add(role)
 
     def restarted(server, harm):
         harm()
@@ -38,9 +35,9 @@ def misfortunes(plant: Plant):
             sleeper.signal(signal.SIGCONT)
 
     return {
-        "a relay killed": lambda: killed("relay"),
-        "an ordered worker killed": lambda: killed("ordered"),
-        "a spread worker killed": lambda: killed("spread"),
+        "a relay killed": lambda: plant.replace_one("relay"),
+        "an ordered worker killed": lambda: plant.replace_one("ordered"),
+        "a spread worker killed": lambda: plant.replace_one("spread"),
         "a relay asleep": lambda: asleep("relay"),
         "valkey killed": lambda: restarted(bus, bus.kill),
         "valkey flushed": bus.flush,

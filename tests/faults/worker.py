@@ -28,7 +28,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import Error, connection, connections, transaction
 
-from apps.events import catalog, failpoints, handlers, heartbeats, relay, workers
+from apps.events import catalog, consumer, failpoints, handlers, heartbeats, relay, workers
 from apps.events.catalog import Event
 from apps.events.context import acting
 from apps.events.outbox import publish_many
@@ -104,6 +104,8 @@ def _connect(job: Job) -> None:
         setattr(settings, name, value)
     heartbeats.EVERY_SECONDS, heartbeats.GONE_AFTER_SECONDS = 0.3, 2
     relay.IDLE_POLL_SECONDS = 0.5
+    patiently = relay.backoff
+    relay.backoff = consumer.backoff = lambda trouble: min(patiently(trouble), 1.0)
 
 
 def _migrate(job: Job) -> None:
