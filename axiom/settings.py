@@ -241,6 +241,26 @@ EVENTS_INBOX_DAYS = env.int("EVENTS_INBOX_DAYS", default=14)
 # A machine's result below this needs a person's approval, where the diagram says nothing else.
 PROCESSES_CONFIDENCE = env.float("PROCESSES_CONFIDENCE", default=0.8)
 
+# --- Watch ------------------------------------------------------------------------------------
+# Who is told when nobody acknowledges an alert; a tenant's own steps take the place of these.
+WATCH_ESCALATION = [
+    {
+        "severity": "CRITICAL",
+        "level": 1,
+        "after_minutes": env.int("WATCH_ESCALATION_MINUTES", default=60),
+        "audience": "case_manager",
+        "channels": ["email", "in_app"],
+    },
+    {
+        "severity": "CRITICAL",
+        "level": 2,
+        "after_minutes": env.int("WATCH_ESCALATION_AGAIN_MINUTES", default=120),
+        "audience": "admin",
+        "channels": ["email", "slack"],
+    },
+]
+WATCH_ESCALATION_SCAN_SECONDS = env.int("WATCH_ESCALATION_SCAN_SECONDS", default=300)
+
 # --- Work in the background -------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_ACKS_LATE = True
@@ -252,6 +272,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "forget stored answers": {"task": "axiom.tasks.purge_answers", "schedule": 3600},
     "fire timers of processes": {"task": "apps.processes.tasks.fire_timers", "schedule": 10},
     "forget old logins": {"task": "apps.accounts.tasks.purge_logins", "schedule": 24 * 3600},
+    "escalate": {
+        "task": "apps.watch.tasks.escalate",
+        "schedule": WATCH_ESCALATION_SCAN_SECONDS,
+    },
 }
 CELERY_TIMEZONE = "UTC"
 

@@ -23,6 +23,15 @@ def find_case(case_id: UUID | str) -> Case | None:
     return cases().filter(pk=case_id).first()
 
 
+def managers_of(case_ids: Collection[UUID]) -> dict[tuple[UUID, UUID], UUID]:
+    """Who manages these cases, whosever they are: by tenant and case."""
+    rows = Case.across_tenants.filter(pk__in=case_ids, manager__isnull=False)
+    return {
+        (tenant_id, case_id): manager_id
+        for tenant_id, case_id, manager_id in rows.values_list("tenant_id", "pk", "manager_id")
+    }
+
+
 def case_by_id(case_id: UUID | str) -> Case:
     """The tenant's case of this id; what is not there, or not the tenant's, is a 404."""
     case = find_case(case_id)

@@ -104,6 +104,9 @@ class AlertResolved(
     resolved_by_id: UUID | None
     root_cause: str = ""
     false_positive: bool = False
+    dismissed: bool = Field(
+        False, description=noop("It was set aside instead: there was nothing to settle.")
+    )
     seconds_to_resolve: float = Field(ge=0)
 
     example = {
@@ -111,5 +114,6 @@ class AlertResolved(
         "resolved_by_id": _ALICE,
         "root_cause": "A large payment was booked twice.",
         "false_positive": False,
+        "dismissed": False,
         "seconds_to_resolve": 9120.0,
     }
