@@ -1,11 +1,14 @@
-"""What the web server runs."""
+"""What the web server runs: live streams by themselves, everything else by Django."""
 
 import os
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "axiom.settings")
 
+from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
+from django.urls import path, re_path
 
 
 def share_connections() -> None:
@@ -16,4 +19,24 @@ def share_connections() -> None:
 
 
 share_connections()
-application = get_asgi_application()
+django: Any = get_asgi_application()
+
+# After Django is set up: they read its settings and its models.
+from apps.notifications.live import stream
+
+event_stream: Any = stream.event_stream
+alert_socket: Any = stream.alert_socket
+
+application = ProtocolTypeRouter(
+    {
+        "http": URLRouter(
+            [
+                path("api/v1/notifications/stream", event_stream),
+                path("api/v1/events/stream", event_stream),
+                path("api/notifications/stream", event_stream),
+                re_path("", django),
+            ]
+        ),
+        "websocket": URLRouter([path("ws/alerts/", alert_socket)]),
+    }
+)

@@ -187,4 +187,5 @@ def _is_this_machine(address: str) -> bool:
 
 REQUESTS = Counter("axiom_http_requests", "Requests answered", ["method", "route", "status"])
 REQUEST_SECONDS = Histogram("axiom_http_request_seconds", "Time to answer", ["method", "route"])
+LIVE_CONNECTIONS = Gauge("axiom_live_connections", "Open live streams", multiprocess_mode="livesum")
 TASK_SECONDS = Histogram("axiom_task_seconds", "Time in Celery tasks", ["task", "state"])

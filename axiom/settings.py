@@ -261,6 +261,9 @@ WATCH_ESCALATION = [
 ]
 WATCH_ESCALATION_SCAN_SECONDS = env.int("WATCH_ESCALATION_SCAN_SECONDS", default=300)
 
+# --- Notifications ----------------------------------------------------------------------------
+NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", default=30)
+
 # --- Work in the background -------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_ACKS_LATE = True
@@ -271,6 +274,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": "axiom:celery:"}
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "forget stored answers": {"task": "axiom.tasks.purge_answers", "schedule": 3600},
     "fire timers of processes": {"task": "apps.processes.tasks.fire_timers", "schedule": 10},
+    "forget old notifications": {
+        "task": "apps.notifications.tasks.purge_notifications",
+        "schedule": 3600,
+    },
     "forget old logins": {"task": "apps.accounts.tasks.purge_logins", "schedule": 24 * 3600},
     "escalate": {
         "task": "apps.watch.tasks.escalate",

@@ -9,6 +9,7 @@ from axiom.metrics import metrics_view
 api = [
     path("", include("apps.accounts.urls")),
     path("", include("apps.events.urls")),
+    path("", include("apps.notifications.urls")),
 ]
 
 urlpatterns = [

@@ -120,3 +120,10 @@ def outbox_event(scene: Scene) -> Model:
 
     kind = catalog.event_class_of("CASE_CREATED")
     return OutboxEvent.objects.get(event_id=publish(kind(**{**kind.example, "title": MARK})))
+
+
+@example("/api/v1/notifications/<number>/", lookup="number", model="notifications.Notification")
+def notification(scene: Scene) -> Model:
+    from apps.notifications.services import Notice, notify
+
+    return notify([Notice([scene.alice.pk], "example", "alert", MARK)])[0]

@@ -62,3 +62,12 @@ def started(*command: str, **environment: str) -> Iterator[Started]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def eventually(check: Callable[[], Any], seconds: float = 30) -> Any:
+    """What the check gives once it gives something; other processes need their time."""
+    deadline = time.monotonic() + seconds
+    while not (result := check()):
+        assert time.monotonic() < deadline, f"did not happen within {seconds} s"
+        time.sleep(0.05)
+    return result

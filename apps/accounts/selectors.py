@@ -32,6 +32,12 @@ def login_by_session(session: Mapping[str, Any]) -> LoginSession | None:
     return login if _stamped(login.user, session.get(HASH_SESSION_KEY, "")) else None
 
 
+def login_by_id(login_id: str | None) -> LoginSession | None:
+    """The login of this id, if it still lets its person in."""
+    login = _find(login_id)
+    return login if login is not None and is_open(login) else None
+
+
 def is_open(login: LoginSession) -> bool:
     """Whether this login still lets its person in."""
     tenant_is_open = login.tenant is None or login.tenant.is_active

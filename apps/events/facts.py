@@ -5,7 +5,7 @@ shares are JSON numbers, so that rules can compare them. Moments know their time
 """
 
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer
 
@@ -20,6 +20,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
 Moment = AwareDatetime
 Severity = Literal["LOW", "MEDIUM", "HIGH", "CRITICAL"]
+SEVERITIES = [(level, level) for level in get_args(Severity)]
+"""As choices of a model's field, the lowest first."""
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Facts = dict[str, Any]
 """A JSON object whose fields others decide, such as the result of a work item."""

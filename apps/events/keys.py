@@ -42,6 +42,20 @@ def notifications(tenant_id: uuid.UUID | str) -> str:
     return f"axiom:notifications:{tenant_id}"
 
 
+def live_connections(member: str) -> str:
+    """The open streams of a member: connection id -> connected at."""
+    return f"sse:notification:{member}"
+
+
+LIVE_DISCONNECT: Final = "sse:notification:disconnect"
+LIVE_LOOK: Final = "axiom:live:look"
+LIVE_PROCESSES: Final = "axiom:live:processes"
+
+
+def live_ticket(digest: str) -> str:
+    return f"axiom:live:ticket:{digest}"
+
+
 def heartbeat(worker: str) -> str:
     return f"axiom:worker:{worker}"
 

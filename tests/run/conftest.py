@@ -5,31 +5,21 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
 from axiom import embedded
 from axiom.embedded.state import free_port
+from tests.processes import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 READY_SECONDS = 90
 NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "AXIOM_DIR", "PORT", "SECRET_KEY")
-
-
-def eventually(check: Callable[[], Any], seconds: float = 30) -> Any:
-    """What the check gives once it gives something; other processes need their time."""
-    deadline = time.monotonic() + seconds
-    while not (result := check()):
-        assert time.monotonic() < deadline, f"did not happen within {seconds} s"
-        time.sleep(0.05)
-    return result
 
 
 def environment(**variables: object) -> dict[str, str]:

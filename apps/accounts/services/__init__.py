@@ -8,6 +8,7 @@ from apps.accounts.services.change_password import (
 )
 from apps.accounts.services.issue_tokens import TokenPair, issue_tokens, rotate_tokens
 from apps.accounts.services.log_in import (
+    ENDED_CHANNEL,
     end_login,
     end_logins,
     log_in,
@@ -28,6 +29,7 @@ from apps.accounts.services.manage_people import (
 )
 
 __all__ = [
+    "ENDED_CHANNEL",
     "TokenPair",
     "add_member",
     "ask_for_password_link",

@@ -1,0 +1,140 @@
+"""What notifications know: inboxes, and how far each has come."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from apps.notifications.models import Mailbox, Notification
+
+Member = tuple[UUID, UUID]
+"""A tenant and a person in it."""
+
+REPLAYED = 10
+LONGEST_REPLAY = 500
+
+
+def inbox_of(user_id: Any) -> QuerySet[Notification]:
+    """Somebody's notifications in the current tenant."""
+    inbox: QuerySet[Notification] = Notification.objects.filter(recipient_id=user_id)
+    return inbox
+
+
+def unread_count(user_id: Any) -> int:
+    return inbox_of(user_id).filter(read_at=None).count()
+
+
+def last_number(user_id: Any) -> int:
+    return mailbox_of(user_id).last_number
+
+
+def mailbox_of(user_id: Any) -> Mailbox:
+    """Somebody's mailbox in the current tenant; a new one, unsaved, if nothing came yet."""
+    return Mailbox.objects.filter(user_id=user_id).first() or Mailbox(user_id=user_id)
+
+
+def told(notification: Notification) -> dict[str, Any]:
+    """A notification as browsers get it, the same for everybody who was told it."""
+    return {
+        "kind": notification.kind,
+        "severity": notification.severity,
+        "title": notification.title,
+        "body": notification.body,
+        "link": notification.link,
+        "facts": notification.facts,
+        "created_at": notification.created_at,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a stream has to say before it goes live."""
+
+    numbered: list[tuple[int, dict[str, Any]]]
+    last_number: int
+    muted: bool
+    cut: bool = False
+    """There was more than one replay carries: read the inbox instead."""
+
+
+def replay_for(member: Member, after: int | None) -> Replay:
+    """What came after this number, or the newest unread ones; up to the last number, not beyond.
+
+    A number from elsewhere (another tenant's stream, data loaded anew) is as good as none.
+    """
+    mailbox = Mailbox.across_tenants.filter(tenant_id=member[0], user_id=member[1]).first()
+    if mailbox is None:
+        return Replay([], 0, muted=False)
+    end = mailbox.last_number
+    if mailbox.muted:
+        return Replay([], end, muted=True)
+    known = _of(member).filter(number__lte=end)
+    if after is None or after > end:
+        newest = list(known.filter(read_at=None).order_by("-number")[:REPLAYED])
+        return Replay(_numbered(reversed(newest)), end, muted=False)
+    missed = list(known.filter(number__gt=after).order_by("-number")[: LONGEST_REPLAY + 1])
+    cut = len(missed) > LONGEST_REPLAY
+    return Replay(_numbered(reversed(missed[:LONGEST_REPLAY])), end, muted=False, cut=cut)
+
+
+def _of(member: Member) -> QuerySet[Notification]:
+    return Notification.across_tenants.filter(tenant_id=member[0], recipient_id=member[1])
+
+
+def _numbered(rows: Iterable[Notification]) -> list[tuple[int, dict[str, Any]]]:
+    return [(row.number, told(row)) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What the database says about people whose streams are open."""
+
+    logins: dict[UUID, str]
+    """Logins that still let their person in, each with the stamp of the password."""
+    mailboxes: dict[Member, tuple[int, bool]]
+    """The last number, and whether notifications are off."""
+
+
+_OPEN_LOGINS = """
+SELECT l.id, md5(u.password) FROM unnest(%s::uuid[]) AS asked(id)
+JOIN accounts_loginsession l ON l.id = asked.id
+JOIN accounts_user u ON u.id = l.user_id
+JOIN accounts_membership m ON m.id = l.membership_id
+JOIN accounts_tenant t ON t.id = m.tenant_id
+WHERE l.revoked_at IS NULL AND l.expires_at > now() AND u.is_active AND t.is_active
+"""
+_MAILBOXES = """
+SELECT b.tenant_id, b.user_id, b.last_number, b.muted
+FROM unnest(%s::uuid[], %s::uuid[]) AS asked(tenant_id, user_id)
+JOIN notifications_mailbox b USING (tenant_id, user_id)
+"""
+_SINCE = """
+SELECT n.* FROM unnest(%s::uuid[], %s::uuid[], %s::bigint[]) AS asked(tenant_id, user_id, number)
+CROSS JOIN LATERAL (
+    SELECT * FROM notifications_notification found
+    WHERE found.tenant_id = asked.tenant_id AND found.recipient_id = asked.user_id
+      AND found.number > asked.number
+    ORDER BY found.number LIMIT %s
+) n
+ORDER BY n.number
+"""
+
+
+def truth_about(login_ids: list[UUID], members: list[Member]) -> Truth:
+    """Two statements, however many streams are open."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN_LOGINS, [login_ids])
+        logins = dict(cursor.fetchall())
+        cursor.execute(_MAILBOXES, [[m[0] for m in members], [m[1] for m in members]])
+        mailboxes = {(row[0], row[1]): (row[2], row[3]) for row in cursor.fetchall()}
+    return Truth(logins, mailboxes)
+
+
+def since(places: dict[Member, int]) -> list[tuple[Member, int, dict[str, Any]]]:
+    """What came after these places, in order; one statement for all of them."""
+    asked = [[m[0] for m in places], [m[1] for m in places], list(places.values())]
+    rows = Notification.across_tenants.raw(_SINCE, [*asked, LONGEST_REPLAY])
+    return [((row.tenant_id, row.recipient_id), row.number, told(row)) for row in rows]
