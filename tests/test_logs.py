@@ -16,7 +16,7 @@ from django.urls import path
 from apps.events import context
 from axiom import logs, metrics
 from axiom.embedded.state import free_port
-from tests.processes import started
+from tests.programs import started
 
 log = structlog.get_logger("tests.view")
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -9,7 +9,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client, override_settings
 
-from tests.processes import ROOT
+from tests.programs import ROOT
 
 PRODUCTION = {
     "AXIOM_PRODUCTION": "1",

@@ -13,7 +13,7 @@ from django.db import connection
 from apps.events.context import acting
 from apps.notifications.services import Notice, notify
 from axiom.embedded.state import free_port
-from tests.processes import eventually, started
+from tests.programs import eventually, started
 
 SERVERS = {
     "daphne": lambda port: ("daphne", "-b", "127.0.0.1", "-p", str(port), "axiom.asgi:application"),

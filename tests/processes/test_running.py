@@ -17,9 +17,9 @@ from apps.processes.errors import (
     VersionPublished,
 )
 from apps.processes.models import ProcessInstance, ProcessTimer, ProcessVersion, WorkItem
-from tests.processes import diagrams
 from tests.processes.conftest import NOON, item_of, names_told, told
 from tests.processes.diagrams import END, START, diagram, flow, service, timer, user
+from tests.programs import diagrams
 
 pytestmark = pytest.mark.django_db
 

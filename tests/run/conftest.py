@@ -15,7 +15,7 @@ import pytest
 
 from axiom import embedded
 from axiom.embedded.state import free_port
-from tests.processes import eventually
+from tests.programs import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 READY_SECONDS = 90

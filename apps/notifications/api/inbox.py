@@ -10,7 +10,6 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.authentication import login_of
 from apps.events.facts import SEVERITIES
 from apps.notifications import selectors, services
 from apps.notifications.models import Mailbox, Notification
@@ -66,7 +65,6 @@ class NotificationsResource(Listed, Shown, Resource):
     filterset_class = NotificationFilter
     ordering = ("-number",)
     lookup_field = "number"
-    lookup_value_regex = "[0-9]{1,18}"
 
     def get_queryset(self) -> QuerySet[Notification]:
         return selectors.inbox_of(self.request.user.pk)
@@ -120,5 +118,6 @@ class TicketView(ApiView):
 
     @extend_schema(request=None, responses={201: TicketSerializer})
     def post(self, request: Request) -> Response:
-        ticket = services.issue_ticket(login_id=login_of(request).pk)
+        login: Any = request.auth
+        ticket = services.issue_ticket(login_id=login.pk)
         return Response({"ticket": ticket, "expires_in": TICKET_SECONDS}, status=201)
