@@ -29,15 +29,6 @@ def pytest_collection_modifyitems(items):
             item._id = type(item.id).parse(f"{item.nodeid}[{operation}]")
 
 
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup, django_db_blocker):
-    """Tests begin anew by TRUNCATE, which the history of alerts refuses everywhere else."""
-    from django.db import connection
-
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE watch_alerthistory DISABLE TRIGGER stays_whole")
-
-
 @pytest.fixture
 def redis_client():
     """An empty Redis database of this test worker's own."""

@@ -62,6 +62,9 @@ def _build(wanted: str) -> None:
     _run(f'CREATE DATABASE "{_BUILDING}"')
     _use(_BUILDING)
     call_command("migrate", run_syncdb=True, interactive=False, verbosity=0)
+    with connection.cursor() as cursor:
+        # Tests begin anew by TRUNCATE, which the history of alerts refuses everywhere else.
+        cursor.execute("ALTER TABLE watch_alerthistory DISABLE TRIGGER stays_whole")
     connection.close()
     _run(f'ALTER DATABASE "{_BUILDING}" RENAME TO "{wanted}"')
 
@@ -96,7 +99,7 @@ def _elsewhere() -> Any:
 def _fingerprint() -> str:
     """Changes with every file that a migrated database is made from."""
     digest = hashlib.sha256()
-    for path in [ROOT / "requirements.txt", *sorted(_sources())]:
+    for path in [Path(__file__), ROOT / "requirements.txt", *sorted(_sources())]:
         digest.update(path.as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
