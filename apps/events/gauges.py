@@ -21,22 +21,21 @@ _BEHIND = {"lag": "Entries not read", "pending": "Entries read and not finished"
 
 @at_scrape
 def outbox() -> Iterator[Metric]:
-    found = levels.outbox_levels()
+    letters = levels.open_letters_by_place()
+    found = levels.outbox_levels(letters)
     for name, meaning in _OUTBOX.items():
         family = _family(f"axiom_outbox_{name}", meaning, ["stream"])
         for level in found:
             family.add_metric([level.stream], getattr(level, name))
         yield family
+    yield _dead_letters(letters)
 
 
-@at_scrape
-def dead_letters() -> Iterator[Metric]:
-    open_letters = levels.open_letters_by_place()
+def _dead_letters(letters: levels.Letters) -> Metric:
     family = _family("axiom_dlq_size", "Dead letters that are open", ["stream"])
     for stream in Stream:
-        count = sum(n for (of, _group), n in open_letters.items() if of == stream)
-        family.add_metric([stream], count)
-    yield family
+        family.add_metric([stream], sum(n for (of, _), n in letters.items() if of == stream))
+    return family
 
 
 @at_scrape

@@ -195,9 +195,17 @@ class DeadLetter(models.Model):
         verbose_name_plural = _("dead letters")
         indexes = [
             # Read by the triage list and by "redrive all of this kind".
-            models.Index(fields=["status", "fingerprint", "created_at"], name="dead_letter_triage"),
-            # Read by a tenant's list, newest first.
-            models.Index(fields=["tenant_id", "created_at"], name="dead_letter_tenant"),
+            models.Index(fields=["status", "fingerprint", "id"], name="dead_letter_triage"),
+            # Read by the lists, newest first (ids sort by time): of all, of a tenant, of a group.
+            models.Index(fields=["status", "id"], name="dead_letter_newest"),
+            models.Index(fields=["tenant_id", "status", "id"], name="dead_letter_tenant"),
+            models.Index(fields=["tenant_id", "id"], name="dead_letter_tenant_all"),
+            models.Index(fields=["status", "group", "id"], name="dead_letter_group"),
+            # Read by housekeeping: what was settled long ago.
+            models.Index(
+                fields=["updated_at"], condition=~models.Q(status="open"),
+                name="dead_letter_settled",
+            ),
             # Read by a running redrive: what is still open, in the order of the streams.
             models.Index(
                 fields=["position", "id"], condition=models.Q(status="open"),

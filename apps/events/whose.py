@@ -15,3 +15,8 @@ def tenant_shown(request: HttpRequest) -> UUID | None:
     if tenant_id is None and not runs_the_platform(request):
         raise PermissionDenied
     return tenant_id
+
+
+def who(request: HttpRequest) -> str:
+    """Who is asking, as history shall remember them."""
+    return str(getattr(request.user, "email", ""))

@@ -1,5 +1,6 @@
 """Dead letters as people look for them."""
 
+from collections import Counter
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -88,13 +89,13 @@ def _parsed(name: str, value: Any) -> Any:
 
 def letters_of(tenant_id: UUID | None) -> QuerySet[DeadLetter]:
     """A tenant's dead letters; without a tenant, everybody's and those that nobody can read."""
-    letters = DeadLetter.objects.order_by("-created_at", "-id")
+    letters = DeadLetter.objects.order_by("-id")  # Ids sort by time.
     return letters if tenant_id is None else letters.filter(tenant_id=tenant_id)
 
 
 def redrives_of(tenant_id: UUID | None) -> QuerySet[Redrive]:
     """The redrives that a tenant's people started; without a tenant, all."""
-    redrives = Redrive.objects.order_by("-created_at", "-id")
+    redrives = Redrive.objects.order_by("-id")
     return redrives if tenant_id is None else redrives.filter(tenant_id=tenant_id)
 
 
@@ -154,7 +155,7 @@ def kinds_of_letters(
 
 
 def _samples(letters: QuerySet[DeadLetter], prints: list[str]) -> dict[str, DeadLetter]:
-    newest = letters.filter(fingerprint__in=prints).order_by("fingerprint", "-created_at")
+    newest = letters.filter(fingerprint__in=prints).order_by("fingerprint", "-id")
     return {letter.fingerprint: letter for letter in newest.distinct("fingerprint")}
 
 
@@ -170,6 +171,26 @@ def _hours(letters: QuerySet[DeadLetter], prints: list[str], now: datetime) -> d
         number = int((row["hour"] - first) / timedelta(hours=1))
         hours[row["fingerprint"]][min(number, HOURS - 1)] += row["count"]
     return hours
+
+
+LOOKED_AT = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecentKind:
+    """A kind of letters, and how many of the newest are of it."""
+
+    fingerprint: str
+    group: str
+    error_type: str
+    count: int
+
+
+def kinds_lately(letters: QuerySet[DeadLetter], *, limit: int = 30) -> list[RecentKind]:
+    """The kinds among the newest open letters: a price that does not grow with their number."""
+    newest = letters.filter(status=DeadLetter.Status.OPEN).order_by("-id")
+    counted = Counter(newest.values_list("fingerprint", "group", "error_type")[:LOOKED_AT])
+    return [RecentKind(*kind, count) for kind, count in counted.most_common(limit)]
 
 
 @dataclass(frozen=True, slots=True)

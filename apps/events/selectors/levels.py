@@ -21,6 +21,9 @@ from ..models import BusState, DeadLetter, FailedAttempt
 
 FAILURES_WITHIN = timedelta(minutes=5)
 
+Letters = dict[tuple[str, str], int]
+"""How many are open, by stream and group."""
+
 # What failed before and waits is found by an index of its own; the rest by number, from the floor.
 _WAITING = """
 SELECT stream, status, count(*), extract(epoch FROM now() - min(created_at))::float
@@ -68,7 +71,7 @@ class _Passed:
 _passed = _Passed()
 
 
-def outbox_levels() -> list[OutboxLevel]:
+def outbox_levels(letters: Letters | None = None) -> list[OutboxLevel]:
     """For every stream what waits, cheap however much was published."""
     levels = {str(stream): OutboxLevel(stream) for stream in Stream}
     for stream, status, count, age in _waiting():
@@ -78,7 +81,8 @@ def outbox_levels() -> list[OutboxLevel]:
             level.oldest_pending_seconds = max(level.oldest_pending_seconds, age)
         else:
             level.processing += count
-    for (stream, group), count in open_letters_by_place().items():
+    letters = open_letters_by_place() if letters is None else letters
+    for (stream, group), count in letters.items():
         if group == DeadLetter.RELAY and stream in levels:
             levels[stream].dead += count
     return list(levels.values())
@@ -93,11 +97,11 @@ def _waiting() -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def open_letters_by_place() -> dict[tuple[str, str], int]:
+def open_letters_by_place() -> Letters:
     """How many dead letters are open, by stream and group."""
     found = DeadLetter.objects.filter(status=DeadLetter.Status.OPEN).values_list("stream", "group")
     return {
-        (stream, group): count for stream, group, count in found.annotate(n=Count("pk")).order_by()
+        (stream, group): count for stream, group, count in found.annotate(n=Count("*")).order_by()
     }
 
 
@@ -147,7 +151,7 @@ def failures_lately(now: datetime | None = None) -> dict[str, int]:
     """Attempts that failed in the last five minutes, by group; "relay" is one."""
     since = (now or timezone.now()) - FAILURES_WITHIN
     failed = FailedAttempt.objects.filter(at__gte=since).values_list("group")
-    return dict(failed.annotate(n=Count("pk")).order_by())
+    return dict(failed.annotate(n=Count("*")).order_by())
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +167,7 @@ class Health:
     """By group, over the last five minutes."""
     delay_p99_seconds: dict[str, float]
     """From publishing to the end of handling, by group, over the last five minutes."""
-    open_letters: dict[tuple[str, str], int]
-    """By stream and group."""
+    open_letters: Letters
     silent_workers: list[str]
     """Workers that have something to do and no heartbeat."""
 
@@ -181,15 +184,15 @@ class Health:
 
 def health(now: datetime | None = None) -> Health:
     """How the backbone is now. Raises when Redis or PostgreSQL is away: that is an answer too."""
-    now = now or timezone.now()
+    now, letters = now or timezone.now(), open_letters_by_place()
     return Health(
         at=now,
-        outbox=outbox_levels(),
+        outbox=outbox_levels(letters),
         groups=group_levels(now),
         failures=failures_lately(now),
         handler_p99_seconds=timings.handler_seconds(now=now.timestamp()),
         delay_p99_seconds=timings.delay_seconds(now=now.timestamp()),
-        open_letters=open_letters_by_place(),
+        open_letters=letters,
         silent_workers=silent_workers(),
     )
 
