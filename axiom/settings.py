@@ -236,6 +236,8 @@ EVENTS_CHORE_SECONDS = env.float("EVENTS_CHORE_SECONDS", default=1.0)
 EVENTS_TRIM_SECONDS = env.float("EVENTS_TRIM_SECONDS", default=5.0)
 EVENTS_OUTBOX_DAYS = env.int("EVENTS_OUTBOX_DAYS", default=7)
 EVENTS_INBOX_DAYS = env.int("EVENTS_INBOX_DAYS", default=14)
+# Settled dead letters and what was done about them; the database refuses less than 30.
+EVENTS_LETTER_DAYS = env.int("EVENTS_LETTER_DAYS", default=90)
 
 # --- Processes --------------------------------------------------------------------------------
 # A machine's result below this needs a person's approval, where the diagram says nothing else.

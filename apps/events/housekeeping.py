@@ -20,7 +20,7 @@ from .handlers import active_groups
 from .ids import first_id_of
 from .keys import Stream
 from .models import FailedAttempt
-from .services import advance_redrives
+from .services import advance_redrives, forget_settled
 
 log = structlog.get_logger(__name__)
 
@@ -76,7 +76,7 @@ class Housekeeper:
     # Tables
 
     def keep_tables(self) -> None:
-        """Make the coming days' slices, drop old ones, forget old proofs."""
+        """Make the coming days' slices, drop old ones, forget old proofs and settled letters."""
         today = timezone.now()
         outbox_from = today - timedelta(days=settings.EVENTS_OUTBOX_DAYS)
         with connection.cursor() as cursor:
@@ -84,6 +84,7 @@ class Housekeeper:
             dropped = partitions.drop_partitions(cursor, outbox_from.date())
         self._purge_default_slice(outbox_from)
         self.purge_inbox()
+        forget_settled(today - timedelta(days=max(30, settings.EVENTS_LETTER_DAYS)))
         if made or dropped:
             log.info("outbox slices", made=made, dropped=dropped)
 

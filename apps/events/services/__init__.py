@@ -2,6 +2,7 @@
 
 from .discard import discard
 from .edit import Edit, draft, edit_and_redrive, payload_of, plan_edit, raw_text
+from .forget import forget_settled
 from .redrive import redrive
 from .redrive_matching import advance_redrives, start_redrive, stop_redrive
 from .rehearse import Rehearsal, dry_run
@@ -14,6 +15,7 @@ __all__ = [
     "draft",
     "dry_run",
     "edit_and_redrive",
+    "forget_settled",
     "payload_of",
     "plan_edit",
     "raw_text",
