@@ -1,9 +1,11 @@
 """Short ways to say in tests what happened and when."""
 
 import itertools
+import json
 import uuid
 from datetime import UTC, datetime, timedelta
 
+from apps.events.message import Message
 from apps.watch.engine.occurrences import Occurrence, in_time
 
 NOON = datetime(2026, 2, 10, 12, tzinfo=UTC)
@@ -34,3 +36,14 @@ def happened(moment=NOON, event_type="PAYMENT_DUE", about="p1", late=timedelta(0
         TENANT, event_id, event_type, "payment", about, occurred_at, too_late, payload,
         {"actor": "alice@acme.example"},
     )  # fmt: skip
+
+
+def message(event, tenant_id=TENANT, stream="axiom:watches"):
+    """The delivery that tells of an occurrence."""
+    fields = {
+        "event_id": str(event.event_id), "event_type": event.event_type, "schema_version": "1",
+        "aggregate_type": event.aggregate_type, "aggregate_id": event.aggregate_id,
+        "tenant_id": str(tenant_id), "actor": "alice@acme.example", "trace_id": "t" * 32,
+        "occurred_at": event.occurred_at.isoformat(), "payload": json.dumps(event.payload),
+    }  # fmt: skip
+    return Message.of_fields(stream, "1-0", fields)

@@ -1,6 +1,7 @@
 """What the backbone knows."""
 
 from .event_types import find_event_types, groups_that_read
+from .history import Happened, history, stored_event
 from .journey import EventTold, Journey, journey_of
 from .letters import (
     LetterFilter,
@@ -18,6 +19,7 @@ from .steps import Kind, Step
 __all__ = [
     "EventTold",
     "GroupLevel",
+    "Happened",
     "Health",
     "Journey",
     "Kind",
@@ -28,11 +30,13 @@ __all__ = [
     "find_event_types",
     "groups_that_read",
     "health",
+    "history",
     "journey_of",
     "kinds_of_letters",
     "letters_of",
     "letters_of_same_event",
     "progress_of",
     "redrives_of",
+    "stored_event",
     "what_became_of",
 ]

@@ -8,6 +8,7 @@ from uuid import UUID
 from apps.events import catalog
 from apps.events.errors import PayloadDoesNotFit, UnknownEventType
 from apps.events.message import Message
+from apps.events.selectors import Happened
 
 LATEST = timedelta(hours=1)
 """An event told later than this after it happened counts in no window."""
@@ -70,6 +71,17 @@ def of_message(message: Message) -> Occurrence:
         message.aggregate_id, happened, late,
         current(message.event_type, message.payload, int(fields["schema_version"])),
         {name: value for name, value in fields.items() if name not in _ELSEWHERE},
+    )  # fmt: skip
+
+
+def of_stored(happened: Happened) -> Occurrence:
+    """The occurrence that a stored event tells of."""
+    at, late = in_time(happened.event_id, happened.occurred_at)
+    beside = {"actor": happened.actor, "trace_id": happened.trace_id, **happened.beside}
+    return Occurrence(
+        happened.tenant_id, happened.event_id, happened.event_type, happened.aggregate_type,
+        happened.aggregate_id, at, late,
+        current(happened.event_type, happened.payload, happened.schema_version), beside,
     )  # fmt: skip
 
 

@@ -1,0 +1,130 @@
+"""What a match says, in one sentence, in any language: made of its facts, whenever it is read."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from apps.events import catalog
+from apps.events.errors import UnknownEventType
+
+Facts = Mapping[str, Any]
+
+
+def message(event_type: str, facts: Facts, language: str = "") -> str:
+    """The sentence in this language, or in the installation's."""
+    with translation.override(language or settings.LANGUAGE_CODE):
+        return sentence(event_type, facts)
+
+
+def sentence(event_type: str, facts: Facts) -> str:
+    """The sentence in the reader's language."""
+    tell = _SENTENCES.get(facts.get("rule", ""), _of_event)
+    return tell(event_type, facts)
+
+
+def label(event_type: str) -> str:
+    return _label(event_type, translation.get_language() or "")
+
+
+@lru_cache(maxsize=1_000)
+def _label(event_type: str, language: str) -> str:
+    try:
+        return str(catalog.event_class_of(event_type).label)
+    except UnknownEventType:
+        return event_type
+
+
+def _of_event(event_type: str, facts: Facts) -> str:
+    values = ", ".join(f"{name} {_shown(value)}" for name, value in _told(facts).items())
+    return f"{_named(event_type, facts)} ({values})" if values else _named(event_type, facts)
+
+
+def _told(facts: Facts) -> dict[str, Any]:
+    return {k: v for k, v in facts.get("values", {}).items() if not isinstance(v, dict | list)}
+
+
+def _named(event_type: str, facts: Facts) -> str:
+    title = facts.get("title")
+    return f"{label(event_type)}: {title}" if title else label(event_type)
+
+
+def _of_pattern(event_type: str, facts: Facts) -> str:
+    return _("%(label)s: %(count)d times within %(hours)s%(group)s") % {
+        "label": label(event_type),
+        "count": facts.get("value", 0),
+        "hours": _hours(facts["window_hours"]),
+        "group": _grouped(facts),
+    }
+
+
+def _of_aggregate(event_type: str, facts: Facts) -> str:
+    return _("%(label)s: %(function)s of %(field)s is %(value)s within %(hours)s%(group)s") % {
+        "label": label(event_type),
+        "function": _functions()[facts["function"]],
+        "field": facts["field"],
+        "value": _shown(facts.get("value")),
+        "hours": _hours(facts["window_hours"]),
+        "group": _grouped(facts),
+    }
+
+
+def _functions() -> dict[str, str]:
+    return {
+        "sum": _("the sum"),
+        "avg": _("the average"),
+        "min": _("the least"),
+        "max": _("the greatest"),
+        "distinct": _("the number of different values"),
+    }
+
+
+def _of_sequence(event_type: str, facts: Facts) -> str:
+    return _("%(first)s, and then %(then)s within %(hours)s%(group)s") % _steps(facts)
+
+
+def _of_absence(event_type: str, facts: Facts) -> str:
+    return _("%(first)s, and no %(then)s within %(hours)s%(group)s") % _steps(facts)
+
+
+def _steps(facts: Facts) -> dict[str, str]:
+    title = facts.get("title")
+    return {
+        "first": label(facts["first"]),
+        "then": label(facts["then"]),
+        "hours": _hours(facts["within_hours"]),
+        "group": f" ({title})" if title else "",
+    }
+
+
+def _grouped(facts: Facts) -> str:
+    return f" ({facts['group']})" if facts.get("group") else ""
+
+
+def _hours(hours: float) -> str:
+    if hours < 1:
+        minutes = round(hours * 60)
+        return ngettext("%d minute", "%d minutes", minutes) % minutes
+    if hours % 24 == 0:
+        days = int(hours // 24)
+        return ngettext("%d day", "%d days", days) % days
+    return ngettext("%s hour", "%s hours", int(hours)) % _shown(hours)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = f"{value:,}" if type(value) in (int, float) else str(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+_SENTENCES = {
+    "pattern": _of_pattern,
+    "aggregate": _of_aggregate,
+    "sequence": _of_sequence,
+    "absence": _of_absence,
+}
