@@ -261,6 +261,7 @@ WATCH_ESCALATION = [
         "channels": ["email", "slack"],
     },
 ]
+WATCH_ABSENCE_SCAN_SECONDS = env.int("WATCH_ABSENCE_SCAN_SECONDS", default=5)
 WATCH_ESCALATION_SCAN_SECONDS = env.int("WATCH_ESCALATION_SCAN_SECONDS", default=300)
 
 # --- Notifications ----------------------------------------------------------------------------
@@ -281,6 +282,13 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
         "schedule": 3600,
     },
     "forget old logins": {"task": "apps.accounts.tasks.purge_logins", "schedule": 24 * 3600},
+    "fire what did not happen": {
+        "task": "apps.watch.tasks.fire_due",
+        "schedule": WATCH_ABSENCE_SCAN_SECONDS,
+        "options": {"expires": WATCH_ABSENCE_SCAN_SECONDS},
+    },
+    "rebuild windows": {"task": "apps.watch.tasks.rebuild_waiting_windows", "schedule": 60},
+    "forget old windows": {"task": "apps.watch.tasks.purge_windows", "schedule": 3600},
     "escalate": {
         "task": "apps.watch.tasks.escalate",
         "schedule": WATCH_ESCALATION_SCAN_SECONDS,

@@ -21,7 +21,12 @@ _events, _metadata, _mining = Stream.EVENTS, Stream.METADATA_CHANGES, Stream.PRO
 GROUPS = {
     group.name: group
     for group in (
-        Group("watch_cep_group", "watch_cep", (_events, Stream.WATCHES)),
+        # Everything that can be subscribed to (docs/adr/0060).
+        Group(
+            "watch_cep_group",
+            "watch_cep",
+            (_events, Stream.WATCHES, Stream.WORKERS, _mining, _metadata),
+        ),
         Group("notification_group", "notifications", (_events,)),
         Group("bpm_engine", "bpm", (_events,), ordered=True),
         Group("worker_group", "documents", (Stream.WORKERS,)),

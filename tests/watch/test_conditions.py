@@ -121,6 +121,7 @@ SEOUL, BERLIN, NEW_YORK = "Asia/Seoul", "Europe/Berlin", "America/New_York"
         (UTC.key, "2026-02-20T00:00", "", 7, UNKNOWN),
         (UTC.key, "2026-02-20T00:00", 20260227, 7, UNKNOWN),
         (UTC.key, "2026-02-20T00:00", None, 7, UNKNOWN),
+        (SEOUL, "2026-02-20T00:00", "9999-12-31T23:59:59Z", 7, UNKNOWN),  # no such day in Seoul
     ],
 )
 def test_deadline(zone, moment, deadline, days_before, expected):

@@ -22,7 +22,7 @@ from apps.watch.rules.language import (
 )
 from apps.watch.rules.reading import MISSING, Read, has_each, reader
 
-from .occurrences import Occurrence
+from .occurrences import Occurrence, storable
 from .tallies import LARGEST
 
 FIRST, THEN = WindowEntry.Part.FIRST, WindowEntry.Part.THEN
@@ -116,8 +116,8 @@ def group_of(group_by: Read | None, event: Occurrence) -> str | None:
 
 def text_of(value: Any) -> str | None:
     if isinstance(value, str):
-        # PostgreSQL indexes what is grouped by, and keeps no zero bytes.
-        return value[:500].replace("\x00", "") or None
+        # PostgreSQL indexes what is grouped by: not too long.
+        return storable(value)[:500] or None
     return str(value) if isinstance(value, int | float) else None
 
 

@@ -13,6 +13,9 @@ from apps.events.selectors import Happened
 LATEST = timedelta(hours=1)
 """An event told later than this after it happened counts in no window."""
 
+AHEAD = timedelta(seconds=1)
+"""By so much an event may be later than its own id: that one is made first, and in milliseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
@@ -24,7 +27,7 @@ class Occurrence:
     aggregate_type: str
     aggregate_id: str
     occurred_at: datetime
-    """Never after it was published: a producer's clock may be wrong."""
+    """Not after it was published: a producer's clock may be wrong."""
     too_late: bool
     """It was published so long after it happened that windows do not count it."""
     payload: dict[str, Any]
@@ -60,6 +63,11 @@ def as_uuid(value: Any) -> UUID | None:
         return UUID(value) if isinstance(value, str) else None
     except ValueError:
         return None
+
+
+def storable(text: str) -> str:
+    """The text without what JSON can say and PostgreSQL cannot keep: zero bytes, half characters."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "")
 
 
 def of_message(message: Message) -> Occurrence:
@@ -105,7 +113,8 @@ def in_time(event_id: UUID, occurred_at: datetime) -> tuple[datetime, bool]:
     published_at = published(event_id)
     if published_at is None:
         return occurred_at, False
-    return min(occurred_at, published_at), published_at - occurred_at > LATEST
+    ahead = occurred_at - published_at > AHEAD
+    return published_at if ahead else occurred_at, published_at - occurred_at > LATEST
 
 
 def published(event_id: UUID) -> datetime | None:

@@ -11,7 +11,7 @@ from apps.watch.rules.language import Absence, Sequence
 
 from .compiled import Plain
 from .index import Watcher
-from .occurrences import Occurrence, as_uuid
+from .occurrences import Occurrence, as_uuid, storable
 from .tallies import Crossing
 
 _TITLES = ("title", "name", "message", "file_name")
@@ -30,7 +30,8 @@ def about(event: Occurrence) -> dict[str, Any]:
 
 def title_of(payload: Mapping[str, Any]) -> str:
     found = (payload.get(name) for name in _TITLES)
-    return next((value[:200] for value in found if isinstance(value, str) and value), "")
+    title = next((value for value in found if isinstance(value, str) and value), "")
+    return storable(title[:200])
 
 
 def of_event(watcher: Watcher, rule: Plain, event: Occurrence) -> Match:

@@ -52,9 +52,10 @@ def either(results: list[bool | None]) -> bool | None:
 def days_left(deadline: Any, moment: datetime, zone: ZoneInfo) -> int | None:
     """Calendar days in this zone from a moment to a deadline; None when it is no date."""
     due = _moment(deadline, zone)
-    if due is None:
+    try:
+        return (due.astimezone(zone).date() - moment.astimezone(zone).date()).days if due else None
+    except OverflowError:  # At the end of all time not every zone has a date.
         return None
-    return (due.astimezone(zone).date() - moment.astimezone(zone).date()).days
 
 
 def _moment(text: Any, zone: ZoneInfo) -> datetime | None:

@@ -1,19 +1,51 @@
 """What watch does."""
 
 from .escalate import escalate_due
+from .fire import fire_due
 from .follow_up import record_action, record_root_cause, record_team_notified
+from .purge import purge_windows
 from .raise_alerts import raise_alerts
+from .rebuild import rebuild, rebuild_due
+from .seed import seed_defaults, seed_tenant
 from .settle import acknowledge, dismiss, resolve
 from .settle_many import settle_many
+from .subscribe import (
+    change_subscription,
+    release_from_quarantine,
+    snooze,
+    subscribe,
+    unsubscribe,
+    wake,
+    watchable,
+)
+from .try_rule import explain_rule, explain_subscription, try_rule
+from .watch import watch_events
 
 __all__ = [
     "acknowledge",
+    "change_subscription",
     "dismiss",
     "escalate_due",
+    "explain_rule",
+    "explain_subscription",
+    "fire_due",
+    "purge_windows",
     "raise_alerts",
+    "rebuild",
+    "rebuild_due",
     "record_action",
     "record_root_cause",
     "record_team_notified",
+    "release_from_quarantine",
     "resolve",
+    "seed_defaults",
+    "seed_tenant",
     "settle_many",
+    "snooze",
+    "subscribe",
+    "try_rule",
+    "unsubscribe",
+    "wake",
+    "watch_events",
+    "watchable",
 ]
