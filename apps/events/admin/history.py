@@ -75,6 +75,7 @@ class OutboxAdmin(NewestOnly):
 
     icon, position = "outbox", 30
     newest_by, found_by = "seq", ("event_id", "trace_id", "aggregate_id")
+    left_out = ("payload", "envelope")
     search_help_text = _("Id of an event, a trace or an aggregate")
 
     list_display = ("event_type", "aggregate", "shown_status", "attempt_count", "created_at")
@@ -135,6 +136,7 @@ class RetryAdmin(ForThePlatform):
 
     icon, position = "update", 40
     newest_by, found_by = "id", ("event_id",)
+    left_out = ("fields",)
     search_help_text = _("Id of an event")
 
     list_display = ("event_id", "group", "stream", "attempts", "due_at", "journey")

@@ -32,7 +32,7 @@ class EventsAdmin(ReadOnly, RoleAdmin):
     group = Group.EVENTS
     paginator = BoundedPaginator
     show_full_result_count = False
-    list_per_page = 50
+    list_per_page = 30
     list_disable_select_all = True
     sortable_by = ()
     warn_unsaved_form = False
@@ -54,6 +54,8 @@ class NewestOnly(EventsAdmin):
     """The indexed column that grows with time."""
     found_by: ClassVar[tuple[str, ...]]
     """The indexed columns that a search compares with."""
+    left_out: ClassVar[tuple[str, ...]] = ()
+    """Large columns that a list does not show."""
     list_before_template = "events/newest_only.html"
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
@@ -65,9 +67,10 @@ class NewestOnly(EventsAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
+        rows = queryset.defer(*self.left_out)
         if search_term:
-            return self.search(queryset, search_term.strip()), False
-        return queryset.filter(**{f"{self.newest_by}__gte": self._horizon()}), False
+            return self.search(rows, search_term.strip()), False
+        return rows.filter(**{f"{self.newest_by}__gte": self._horizon()}), False
 
     def search(self, rows: QuerySet[Any], name: str) -> QuerySet[Any]:
         raise NotImplementedError

@@ -173,7 +173,7 @@ def _hours(letters: QuerySet[DeadLetter], prints: list[str], now: datetime) -> d
     return hours
 
 
-LOOKED_AT = 5_000
+LOOKED_AT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
