@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from . import servers
 from .figure import BENCHES, Figure, Size
 
-MODULES = ("relaying", "consuming", "latency", "publishing", "roundtrips", "peers")
+MODULES = ("relaying", "consuming", "latency", "publishing", "roundtrips", "comparing")
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from .servers import ROOT
 
 DEADLINE = 180.0
 Process = subprocess.Popen[str]
+_running: list[Process] = []
 
 
 @contextlib.contextmanager
@@ -22,9 +23,11 @@ def started(*command: str, log: Path, **environment: str) -> Iterator[Process]:
             [sys.executable, *command], cwd=ROOT, env=os.environ | environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
         )  # fmt: skip
+    _running.append(process)
     try:
         yield process
     finally:
+        _running.remove(process)
         _end(process)
 
 
@@ -43,4 +46,6 @@ def wait_until(look: Callable[[], bool], pause: float = 0.005) -> None:
     while not look():
         if time.monotonic() > end:
             raise TimeoutError(f"{look.__qualname__} did not happen in {DEADLINE:.0f} s")
+        if died := [process.args for process in _running if process.poll() is not None]:
+            raise ChildProcessError(f"{died[0]} ended; see processes.log")
         time.sleep(pause)

@@ -1,17 +1,25 @@
 """How fast one relay process empties the outbox."""
 
+import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from statistics import median
 from typing import Any
 
+import psycopg
+
+from apps.events import bus
+from apps.events.relay import Relay
+
 from . import servers
-from .figure import Figure, Round, Size, bench, faster
+from .figure import Figure, Round, Size, bench, faster, quantile
 from .processes import wait_until
 from .stage import STREAM, Stage, stage
 
 EVENTS = 100_000
 RAW_BATCH = 500
 WARM_UP = 5_000
+POLL_MS = 5.0
 
 
 def drain(place: Stage, count: int) -> float:
@@ -91,3 +99,39 @@ def _side_by_side(small: Stage, other: Stage, size: Size) -> list[Round]:
         drain(other, size.of(WARM_UP))
         fresh_drain(small, size.of(WARM_UP))
         return [(drain(other, count), fresh_drain(small, count)) for _ in range(size.rounds(3))]
+
+
+@bench
+def relay_idle(size: Size) -> Iterator[Figure]:
+    """An idle poll while another session holds a snapshot older than 100,000 carried events."""
+    with stage("here", 0) as place, _old_snapshot(place):
+        relay = Relay(bus.connect(), "bench")
+        relay.relay_batch()
+        place.fill(size.of(EVENTS))
+        while relay.relay_batch():
+            continue
+        polls = [_seconds(relay.relay_batch) * 1000 for _ in range(size.of(500, 50))]
+    yield _poll_figure(median(polls), quantile(polls, 0.99))
+
+
+@contextlib.contextmanager
+def _old_snapshot(place: Stage) -> Iterator[None]:
+    """The worst of sessions: its snapshot keeps every dead row, its number holds up the floor."""
+    with psycopg.connect(place.database) as session:
+        session.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        session.execute("SELECT pg_current_xact_id(), count(*) FROM event_outbox")
+        yield
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def _poll_figure(p50: float, p99: float) -> Figure:
+    return Figure(
+        bench="relay_idle", value=p50, unit="ms", against="the bar", against_value=POLL_MS,
+        ratio=p50 / POLL_MS, bar=f"p50 < {POLL_MS:.0f} ms", met=p50 < POLL_MS,
+        p50_ms=p50, p99_ms=p99,
+    )  # fmt: skip

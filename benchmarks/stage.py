@@ -53,8 +53,11 @@ class Stage:
     def environment(self) -> dict[str, str]:
         return {"DATABASE_URL": self.database, "REDIS_URL": self.redis_url}
 
-    def process(self, *command: str) -> contextlib.AbstractContextManager[Process]:
-        return started(*command, log=servers.DIRECTORY / "processes.log", **self.environment)
+    def process(
+        self, *command: str, **environment: str
+    ) -> contextlib.AbstractContextManager[Process]:
+        log = servers.DIRECTORY / "processes.log"
+        return started(*command, log=log, **self.environment, **environment)
 
     @contextlib.contextmanager
     def relay(self) -> Iterator[None]:

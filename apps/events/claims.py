@@ -7,31 +7,22 @@ one in flight or waiting for its retry. And whatever makes an event PENDING agai
 advisory lock as a claim, so that a claim never looks while that happens.
 """
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import orjson
 import psycopg
 
+from .floor import Floor
+from .statements import Connection, execute
+
 LOG_FIELDS = (
     "trace_id", "event_id", "stream", "event_type", "aggregate_type", "aggregate_id",
 )  # fmt: skip
 """What every log line about an event carries."""
-
-Connection = psycopg.Connection[Any]
-
-
-def execute(
-    connection: Connection, query: str, params: Any = None, *, binary: bool = False
-) -> "psycopg.Cursor[Any]":
-    """Run a prepared statement; Django's own cursors bind on the client and prepare nothing."""
-    cursor = psycopg.Cursor(connection)
-    return cursor.execute(query.encode(), params, prepare=True, binary=binary)
-
 
 # A day's slice begins empty and without statistics, and a plan made then would be kept while it
 # fills. So the planner gets no choice: events are found by number, in that order, never by
@@ -203,87 +194,6 @@ class Failure:
     code: str
     message: str
     retry_at: datetime | None
-
-
-@dataclass
-class Floor:
-    """The lowest number that can still wait; looking lower would only find settled rows.
-
-    Rows become visible at commit, not in the order of their numbers. So a number is passed
-    only when every transaction that could have taken it is over.
-    """
-
-    seq: int = 0
-    since: datetime = datetime(2000, 1, 1, tzinfo=UTC)
-    every_seconds: float = 0.2
-    _checked: float = field(default=0.0, repr=False)
-    _mark: "_Mark | None" = field(default=None, repr=False)
-
-    def advance(self, connection: Connection) -> None:
-        if time.monotonic() - self._checked < self.every_seconds:
-            return
-        self._checked = time.monotonic()
-        if self._mark is not None:
-            self._pass(connection, self._mark)
-        self._mark = self._mark or _Mark.read(connection, self.seq)
-        self._reach_back(connection)
-
-    def _reach_back(self, connection: Connection) -> None:
-        """A redrive makes an event of any day wait again, also while nobody publishes."""
-        (day,) = execute(  # type: ignore[misc]
-            connection,
-            "SELECT min(created_at) FROM event_outbox"
-            " WHERE next_retry_at IS NOT NULL AND status IN ('PENDING', 'PROCESSING')",
-        ).fetchone()
-        if day is not None:
-            self.since = min(self.since, day - timedelta(days=1))
-
-    def _pass(self, connection: Connection, mark: "_Mark") -> None:
-        row = execute(
-            connection,
-            """
-            SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
-                   waiting.seq, least(waiting.day, parked.day)
-            FROM (SELECT min(created_at) AS day FROM event_outbox
-                  WHERE next_retry_at IS NOT NULL AND status IN ('PENDING', 'PROCESSING')) parked
-            LEFT JOIN (SELECT seq, created_at AS day FROM event_outbox
-                       WHERE seq >= %s::bigint AND seq <= %s::bigint AND created_at >= %s
-                         AND next_retry_at IS NULL AND status IN ('PENDING', 'PROCESSING')
-                       ORDER BY seq LIMIT 1) waiting ON true
-            """,
-            (self.seq, mark.number, self.since),
-        ).fetchone()
-        oldest_running, waiting, day = row  # type: ignore[misc]
-        if oldest_running < mark.xid:
-            return
-        self.seq = mark.number + 1 if waiting is None else waiting
-        self.since = min(mark.at, day or mark.at) - timedelta(days=1)
-        self._mark = None
-
-
-class _Mark(NamedTuple):
-    """The newest number, and the transaction id below which all must be over to pass it."""
-
-    number: int
-    at: datetime
-    xid: int
-
-    @classmethod
-    def read(cls, connection: Connection, floor: int) -> "_Mark | None":
-        """The mark above this floor; none, and no transaction id spent, when nothing is new."""
-        # Of a new sequence `last_value` is the first number that somebody will get.
-        number, at = execute(  # type: ignore[misc]
-            connection,
-            "SELECT last_value - (NOT is_called)::int, clock_timestamp() FROM event_outbox_seq_seq",
-        ).fetchone()
-        if number < floor:
-            return None
-        # An id of our own, taken after the number was read: whoever took one of the numbers has a
-        # smaller id. A snapshot would not do, it does not know of the newest transactions.
-        (xid,) = execute(  # type: ignore[misc]
-            connection, "SELECT pg_current_xact_id()::text::bigint"
-        ).fetchone()
-        return cls(number, at, xid)
 
 
 class Outbox:

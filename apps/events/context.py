@@ -2,9 +2,10 @@
 
 import contextlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import structlog
 
@@ -35,23 +36,28 @@ def current() -> Context:
 @contextlib.contextmanager
 def acting(**changes: object) -> Iterator[Context]:
     """Act under changed circumstances until the block ends, then be who you were."""
-    context = replace(_current.get(), **changes)  # type: ignore[arg-type]
-    token = _current.set(context)
-    try:
-        with structlog.contextvars.bound_contextvars(**_log_fields(context)):
-            yield context
-    finally:
-        _current.reset(token)
+    with _being(replace(_current.get(), **changes), {}) as context:  # type: ignore[arg-type]
+        yield context
 
 
 @contextlib.contextmanager
-def fresh(**circumstances: object) -> Iterator[Context]:
+def fresh(
+    log_fields: Mapping[str, str] = MappingProxyType({}), /, **circumstances: object
+) -> Iterator[Context]:
     """Begin a request or a message: nothing of what came before is inherited."""
-    token = _current.set(_NOBODY)
+    with _being(Context(**circumstances), log_fields) as context:  # type: ignore[arg-type]
+        yield context
+
+
+@contextlib.contextmanager
+def _being(context: Context, log_fields: Mapping[str, str]) -> Iterator[Context]:
+    token = _current.set(context)
+    # Not bound_contextvars(), which reads all variables twice: this happens for every message.
+    bound = structlog.contextvars.bind_contextvars(**{**_log_fields(context), **log_fields})
     try:
-        with acting(**circumstances) as context:
-            yield context
+        yield context
     finally:
+        structlog.contextvars.reset_contextvars(**bound)
         _current.reset(token)
 
 

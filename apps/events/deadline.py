@@ -1,6 +1,7 @@
 """A handler that hangs is ended: first asked, then the process is."""
 
 import contextlib
+import contextvars
 import ctypes
 import os
 import threading
@@ -28,7 +29,7 @@ class _Watch:
     until: float
     postgres: Any
     to_the_death: bool
-    fields: dict[str, Any]
+    context: contextvars.Context
     fired: bool = False
 
 
@@ -45,7 +46,7 @@ def limit(seconds: float, *, to_the_death: bool = True) -> Iterator[None]:
     """
     watch = _Watch(
         threading.get_ident(), time.monotonic() + seconds, connection.connection, to_the_death,
-        structlog.contextvars.get_contextvars(),
+        contextvars.copy_context(),
     )  # fmt: skip
     _begin(watch)
     try:
@@ -91,7 +92,8 @@ def _interrupt(watch: _Watch, now: float) -> None:
     elif watch.to_the_death and now > watch.until + GRACE_SECONDS:
         # It sits in a call that Python cannot interrupt. Nothing was committed and nothing was
         # acknowledged, so another worker takes over what this process holds.
-        log.critical("handler cannot be interrupted, process ends", **watch.fields)
+        fields = watch.context.run(structlog.contextvars.get_contextvars)
+        log.critical("handler cannot be interrupted, process ends", **fields)
         os._exit(70)
 
 

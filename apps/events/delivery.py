@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-import structlog
 from django.db import Error as AnyDatabaseError
 from django.db import connection, transaction
 
@@ -156,7 +155,7 @@ class Delivery:
     @contextlib.contextmanager
     def _timed(self, handler: Handler, message: Message) -> Iterator[None]:
         with (
-            observe.duration.labels(self.group.name, message.event_type).time(),
+            observe.handler_seconds(self.group.name, message.event_type).time(),
             deadline.limit(handler.timeout),
         ):
             yield
@@ -175,12 +174,10 @@ class Delivery:
 @contextlib.contextmanager
 def on_behalf_of(message: Message, source: str) -> Iterator[None]:
     """Act for the tenant, the person and the trace of this event."""
-    with (
-        context.fresh(
-            tenant_id=message.tenant_id, actor=message.actor, trace_id=message.trace_id,
-            source=source, causation_id=message.event_id,
-        ),
-        structlog.contextvars.bound_contextvars(**message.log_fields),
+    with context.fresh(
+        message.log_fields,
+        tenant_id=message.tenant_id, actor=message.actor, trace_id=message.trace_id,
+        source=source, causation_id=message.event_id,
     ):  # fmt: skip
         yield
 

@@ -15,16 +15,19 @@ FAST = (
     "--without-heartbeat",
     "--prefetch-multiplier",
     "64",
+    "--pool",
+    "solo",
 )
 
 
 class Celery:
-    told = f"Celery {version('celery')} on Redis, one producer, early acks, results ignored, prefork 1 x 64"
+    told = f"Celery {version('celery')} on Redis, one producer, early acks, results ignored, solo pool, prefetch 64"
 
     @contextlib.contextmanager
     def at_work(self, place: Stage) -> Iterator[None]:
         command = ("-m", "celery", "-A", "benchmarks.peers.celery_app", "worker", "-c", "1", *FAST)
-        with place.process(*command, "--loglevel", "ERROR"):
+        # Without Django, which would have it look after database connections around each task.
+        with place.process(*command, "--loglevel", "ERROR", DJANGO_SETTINGS_MODULE=""):
             yield
 
     def enqueue(self, place: Stage, count: int) -> None:

@@ -1,14 +1,18 @@
-"""PgQueuer: jobs in PostgreSQL, an asyncio worker on asyncpg."""
+"""PgQueuer: jobs in PostgreSQL, an asyncio worker on asyncpg.
+
+`python -m benchmarks.peers.pgqueuer` is its worker, with an empty handler.
+"""
 
 import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
 import asyncpg
+import uvloop
 from pgqueuer import PgQueuer as Manager
 from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
 from pgqueuer.adapters.drivers.psycopg import SyncPsycopgDriver
@@ -22,13 +26,12 @@ PAYLOAD_BYTES = json.dumps(PAYLOAD).encode()
 
 
 class PgQueuer:
-    told = f"PgQueuer {version('pgqueuer')}, enqueue of lists, asyncpg, batch size {BATCH}"
+    told = f"PgQueuer {version('pgqueuer')}, enqueue of lists, asyncpg, uvloop, batch size {BATCH}"
 
     @contextlib.contextmanager
     def at_work(self, place: Stage) -> Iterator[None]:
         asyncio.run(_install(place.database))
-        worker = ("run", "benchmarks.peers.pgqueuer:manager", "--batch-size", str(BATCH))
-        with place.process("-m", "pgqueuer", *worker):
+        with place.process("-m", __name__):
             yield
 
     def enqueue(self, place: Stage, count: int) -> None:
@@ -46,15 +49,15 @@ async def _install(database: str) -> None:
     await plain.close()
 
 
-@contextlib.asynccontextmanager
-async def manager() -> AsyncIterator[Any]:
-    """What `pgq run` runs: a manager with an empty handler."""
-    plain = await asyncpg.connect(os.environ["DATABASE_URL"])
-    pgq = Manager(AsyncpgDriver(plain))
+async def _work() -> None:
+    manager = Manager(AsyncpgDriver(await asyncpg.connect(os.environ["DATABASE_URL"])))
 
-    @pgq.entrypoint("take")
+    @manager.entrypoint("take")
     async def take(job: Any) -> None:
         return
 
-    yield pgq
-    await plain.close()
+    await manager.run(batch_size=BATCH)
+
+
+if __name__ == "__main__":
+    uvloop.run(_work())

@@ -134,6 +134,71 @@ def test_the_floor_rises_past_what_is_settled(relay, happen):
     assert relay._outbox.floor.seq == newest + 1
 
 
+class TestWhileATransactionTakesLong:
+    """It took its numbers below those of everybody who came, published and went meanwhile."""
+
+    @pytest.fixture
+    def relay(self, relay):
+        relay.relay_batch()
+        relay._outbox.floor.every_seconds = 0
+        relay._outbox.floor.many = 1
+        return relay
+
+    @pytest.fixture
+    def slow(self, relay):
+        with _second_connection() as other:
+            other.execute("BEGIN")
+            other.execute(_INSERT_BY_HAND)
+            yield other
+
+    def test_the_floor_rises_past_what_others_settled(self, relay, slow, happen):
+        happen(*range(20))
+        drain(relay)
+        relay.relay_batch()
+
+        newest = OutboxEvent.objects.order_by("-seq").first().seq
+        assert relay._outbox.floor.seq == newest + 1
+        assert [each.ends - each.begins for each in relay._outbox.floor.unseen][-1] == 1
+
+    def test_its_event_is_sent_when_it_ends(self, relay, bus, slow, happen):
+        happen(*range(20))
+        drain(relay)
+        relay.relay_batch()
+        slow.execute("COMMIT")
+        relay.relay_batch()
+
+        assert ("late", 0) in entries(bus)
+
+    def test_those_that_come_before_it_ends_are_sent_too(self, relay, bus, slow, happen):
+        with _second_connection() as another:
+            another.execute("BEGIN")
+            another.execute(_INSERT_BY_HAND.replace("'late'", "'less late'"))
+            happen(*range(20))
+            drain(relay)
+            relay.relay_batch()
+            another.execute("COMMIT")
+        relay.relay_batch()
+        happen(20)
+        drain(relay)
+        relay.relay_batch()
+        assert relay._outbox.floor.seq == 1 + OutboxEvent.objects.order_by("-seq").first().seq
+        slow.execute("COMMIT")
+        relay.relay_batch()
+
+        assert entries(bus)[20:] == [("less late", 0), ("t1", 20), ("late", 0)]
+
+    def test_what_it_rolled_back_is_forgotten(self, relay, slow, happen):
+        happen(*range(20))
+        drain(relay)
+        relay.relay_batch()
+        slow.execute("ROLLBACK")
+        deadline = time.monotonic() + 30  # transactions of other databases have to end first
+        while relay._outbox.floor.unseen and time.monotonic() < deadline:
+            relay.relay_batch()
+
+        assert not relay._outbox.floor.unseen
+
+
 class TestWhileSomethingIsInFlight:
     def test_no_later_event_of_its_aggregate_is_claimed(self, relay, bus, happen):
         happen(1, 2, thing_id="a")
