@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from . import servers
-from .figure import Figure, Size, bench, faster
+from .figure import Figure, Size, faster
 from .peers.axiom import Axiom
 from .peers.celery import Celery
 from .peers.peer import Peer
@@ -22,16 +22,14 @@ IN_ONE_TRANSACTION = 100
 PEERS: tuple[Peer, ...] = (Procrastinate(), PgQueuer(), Celery())
 
 
-@bench
 def peers(size: Size) -> Iterator[Figure]:
     """Events carried per second end to end: Axiom against each peer in turn."""
     for peer in PEERS:
         rounds = [
-            (_carried(Axiom(), size.of(EVENTS)), _carried(peer, size.of(EVENTS)))
+            (_carried(Axiom(), size.of(EVENTS, 100)), _carried(peer, size.of(EVENTS, 100)))
             for _ in range(size.rounds(3))
         ]
-        name = f"peers_{type(peer).__name__.lower()}"
-        yield faster(name, rounds, against=peer.told, least=1.0)
+        yield faster("peers", rounds, against=peer.told, least=1.0)
 
 
 def _carried(peer: Peer, count: int) -> float:

@@ -17,7 +17,7 @@ from apps.events.message import Message
 from . import servers
 from .consumers import GROUP, INSERT_EFFECTS, check_claim
 from .events import ClaimChecked, ClaimSorted, an_event
-from .figure import Figure, Round, Size, bench, faster
+from .figure import Figure, Round, Size, faster
 from .stage import STREAM, Stage, stage
 
 PLAIN = "plain"
@@ -30,14 +30,12 @@ Entries = list[tuple[bytes, dict[bytes, bytes]]]
 Loop = Callable[[Stage], None]
 
 
-@bench
 def consume_one(size: Size) -> Iterator[Figure]:
     """One event per call, one row by the ORM, against one transaction per message."""
     rounds = _rounds(ClaimChecked, size.of(1_000), size.rounds(5), transaction_per_message)
     yield faster("consume_one", rounds, against="one transaction per message", least=2.0)
 
 
-@bench
 def consume_batch(size: Size) -> Iterator[Figure]:
     """Handlers declared for batches, against the plain psycopg loop."""
     rounds = _rounds(ClaimSorted, size.of(20_000), size.rounds(5), psycopg_loop)

@@ -1,7 +1,7 @@
-"""One measured figure, and the list of all benchmarks that make them."""
+"""One measured figure, and how large a measurement is to be."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 
@@ -46,16 +46,6 @@ class Size:
 
     def rounds(self, count: int) -> int:
         return count if self.scale >= 1 else 1
-
-
-Bench = Callable[[Size], Iterator[Figure]]
-BENCHES: dict[str, Bench] = {}
-
-
-def bench(function: Bench) -> Bench:
-    """Register a benchmark under its function's name."""
-    BENCHES[function.__name__] = function
-    return function
 
 
 Round = tuple[float, float]

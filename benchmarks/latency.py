@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from statistics import median
 
-from .figure import Figure, Size, bench, quantile
+from .figure import Figure, Size, quantile
 from .processes import Process, wait_until
 from .stage import Stage, stage
 
@@ -14,13 +14,11 @@ PRODUCERS = 4
 Moments = dict[int, float]
 
 
-@bench
 def latency_50(size: Size) -> Iterator[Figure]:
     """Commit to handler at 50 events a second."""
     yield _latency("latency_50", 50, size, producers=1)
 
 
-@bench
 def latency_1000(size: Size) -> Iterator[Figure]:
     """Commit to handler at 1,000 events a second."""
     yield _latency("latency_1000", 1_000, size, producers=PRODUCERS)

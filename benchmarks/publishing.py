@@ -15,7 +15,7 @@ from apps.events.outbox import publish, publish_many
 
 from . import servers
 from .events import ClaimFiled, an_event
-from .figure import Figure, Size, bench, faster
+from .figure import Figure, Size, faster
 from .models import Claim
 from .stage import stage
 
@@ -23,7 +23,6 @@ TENANT = UUID("018f2d1c-0000-7000-8000-000000000001")
 BULK = 500
 
 
-@bench
 def publish_overhead(size: Size) -> Iterator[Figure]:
     """What `publish()` adds to a transaction of one ORM insert."""
     rounds = _in_turn(file_claim, file_claim_and_say_so, size.of(200, 10), size.rounds(5))
@@ -36,7 +35,6 @@ def publish_overhead(size: Size) -> Iterator[Figure]:
     )  # fmt: skip
 
 
-@bench
 def publish_bulk(size: Size) -> Iterator[Figure]:
     """500 rows and 500 events in one transaction, against the 500 rows alone."""
     rounds = _in_turn(file_claims, file_claims_and_say_so, size.of(20, 3), size.rounds(5))

@@ -12,7 +12,7 @@ from apps.events import bus
 from apps.events.relay import Relay
 
 from . import servers
-from .figure import Figure, Round, Size, bench, faster, quantile
+from .figure import Figure, Round, Size, faster, quantile
 from .processes import wait_until
 from .stage import STREAM, Stage, stage
 
@@ -60,7 +60,6 @@ def _pipelined(client: Any, entries: list[dict[bytes, bytes]]) -> None:
     pipe.execute()
 
 
-@bench
 def relay_drain(size: Size) -> Iterator[Figure]:
     """100,000 waiting events by one relay process, against raw pipelined XADD of the same."""
     count = size.of(EVENTS)
@@ -70,7 +69,6 @@ def relay_drain(size: Size) -> Iterator[Figure]:
     yield faster("relay_drain", rounds, against="raw pipelined XADD", least=0.40)
 
 
-@bench
 def relay_drain_big(size: Size) -> Iterator[Figure]:
     """The same with 1,000,000 published rows in the table."""
     with stage("drain", 1) as small, stage("big", 2) as big:
@@ -80,7 +78,6 @@ def relay_drain_big(size: Size) -> Iterator[Figure]:
     yield faster("relay_drain_big", rounds, against="relay_drain", least=0.85)
 
 
-@bench
 def relay_drain_churned(size: Size) -> Iterator[Figure]:
     """The same after ten rounds of fill and drain without vacuum."""
     with stage("drain", 1) as small, stage("churned", 3) as churned:
@@ -101,7 +98,6 @@ def _side_by_side(small: Stage, other: Stage, size: Size) -> list[Round]:
         return [(drain(other, count), fresh_drain(small, count)) for _ in range(size.rounds(3))]
 
 
-@bench
 def relay_idle(size: Size) -> Iterator[Figure]:
     """An idle poll while another session holds a snapshot older than 100,000 carried events."""
     with stage("here", 0) as place, _old_snapshot(place):

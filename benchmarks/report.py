@@ -18,9 +18,9 @@ PAGE = servers.ROOT / "docs" / "benchmarks.md"
 _BLOCK = re.compile(r"(<!-- last run -->\n).*(\n<!-- end of last run -->)", re.DOTALL)
 
 
-def keep(figures: Sequence[Figure], minutes: float) -> None:
+def keep(figures: Sequence[Figure], failed: Sequence[str], minutes: float) -> None:
     """Put this run in the place of the one before."""
-    text = "\n".join([_machine(minutes), "", *_table(figures)])
+    text = "\n".join([_machine(minutes), "", *_table(figures), *_failures(failed)])
     PAGE.write_text(_BLOCK.sub(lambda found: found[1] + text + found[2], PAGE.read_text()))
 
 
@@ -53,6 +53,10 @@ def _valkey() -> str:
 def _table(figures: Sequence[Figure]) -> list[str]:
     head = "| Figure | Value | Against | Its value | Ratio | p50, p99 (ms) | Bar | Met |"
     return [head, "|---|--:|---|--:|--:|--:|---|---|", *map(_row, figures)]
+
+
+def _failures(failed: Sequence[str]) -> list[str]:
+    return ["", f"Did not come to an end: {', '.join(failed)}."] if failed else []
 
 
 def _row(figure: Figure) -> str:

@@ -216,11 +216,15 @@ class Outbox:
 
         Raises EpochOver when the bus was lost meanwhile and this relay does not know it yet.
         """
-        self.floor.advance(self.connection)
+        self.floor.look_below(self.connection)
         claim = self._claim(limit)
         if not claim.rows and self._something_waits():
             claim = self._claim(limit * 20)
         return claim
+
+    def raise_floor(self) -> None:
+        """To be called when nobody waits for us: it speaks to PostgreSQL a few times a second."""
+        self.floor.rise(self.connection)
 
     def _claim(self, limit: int) -> Claim:
         token = uuid4()

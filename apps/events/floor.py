@@ -79,10 +79,8 @@ class Floor:
     _checked: float = field(default=0.0, repr=False)
     _mark: "_Mark | None" = field(default=None, repr=False)
 
-    def advance(self, connection: Connection) -> None:
-        """Rise as far as is safe, and sink to whatever appeared below."""
-        if self.unseen:
-            self._look_below(connection)
+    def rise(self, connection: Connection) -> None:
+        """Leave behind what is settled, as far as is safe; asks only now and then."""
         if time.monotonic() - self._checked < self.every_seconds:
             return
         self._checked = time.monotonic()
@@ -119,7 +117,10 @@ class Floor:
         self.unseen += [Unseen(*each, mark.xid) for each in zip(begins, ends, strict=True)]
         self.seq, self._mark = target, None
 
-    def _look_below(self, connection: Connection) -> None:
+    def look_below(self, connection: Connection) -> None:
+        """Sink to whatever appeared below; costs nothing unless somebody took long."""
+        if not self.unseen:
+            return
         begins, ends, _ = map(list, zip(*self.unseen, strict=True))
         params = {"begins": begins, "ends": ends, "since": self.since}
         row = execute(connection, _LATECOMER, params).fetchone()

@@ -63,6 +63,7 @@ class Relay:
             elif self.bus.identity() != self._known:
                 # Nobody publishes, and yet there may be much to send again.
                 raise StreamsLost
+            outbox.raise_floor()
         except (EpochOver, StreamsLost):
             # Look again before the next claim; relays that find the same wait for each other.
             self._outbox = None
@@ -123,7 +124,8 @@ class Relay:
         """Sleep until a nudge, more rarely the longer nothing came."""
         if carried:
             self._poll = BUSY_POLL_SECONDS
-            return
+        if carried >= self.batch // 10:
+            return  # More than people do in a moment: there may be a backlog.
         try:
             if redis_client().blpop([keys.NUDGE], timeout=self._poll):
                 self._poll = BUSY_POLL_SECONDS
