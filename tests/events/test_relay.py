@@ -141,7 +141,7 @@ class TestWhileATransactionTakesLong:
     def relay(self, relay):
         relay.relay_batch()
         relay._outbox.floor.every_seconds = 0
-        relay._outbox.floor.many = 1
+        relay._outbox.floor.many = 0
         return relay
 
     @pytest.fixture

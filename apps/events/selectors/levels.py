@@ -12,7 +12,7 @@ from django.db.models import Count
 from django.utils import timezone
 
 from .. import backlog, bus, heartbeats, timings
-from ..claims import Floor
+from ..floor import Floor
 from ..groups import GROUPS, RELAY
 from ..handlers import active_groups
 from ..ids import made_at
@@ -64,7 +64,8 @@ class _Passed:
             # What was sent in another epoch may wait again.
             self.epoch, self.floor = epoch, Floor(every_seconds=0)
         connection.ensure_connection()
-        self.floor.advance(connection.connection)
+        self.floor.look_below(connection.connection)
+        self.floor.rise(connection.connection)
         return self.floor
 
 
