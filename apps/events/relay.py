@@ -124,7 +124,7 @@ class Relay:
         """Sleep until a nudge, more rarely the longer nothing came."""
         if carried:
             self._poll = BUSY_POLL_SECONDS
-        if carried >= self.batch // 10:
+        if carried >= max(1, self.batch // 10):
             return  # More than people do in a moment: there may be a backlog.
         try:
             if redis_client().blpop([keys.NUDGE], timeout=self._poll):
