@@ -6,6 +6,7 @@ from typing import Final
 
 EPOCH: Final = "axiom:epoch"
 NUDGE: Final = "axiom:nudge"
+NUDGES_AT_MOST: Final = 1_000
 MANY_PENDING_SINCE: Final = "axiom:many_pending_since"
 """Since when a group holds more of a stream than it should."""
 

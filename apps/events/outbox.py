@@ -184,8 +184,9 @@ def nudge() -> None:
     if time.monotonic() < _no_nudge_before:
         return
     try:
-        pipe = redis_client("nudge").pipeline(transaction=False)
-        pipe.lpush(keys.NUDGE, 1).ltrim(keys.NUDGE, 0, 0).execute()
+        client = redis_client("nudge")
+        if client.lpush(keys.NUDGE, 1) > keys.NUDGES_AT_MOST:
+            client.ltrim(keys.NUDGE, 0, 0)  # No relay is there to take them.
     except redis.RedisError as error:
         # Redis is away: do not make every request wait to find that out again.
         _no_nudge_before = time.monotonic() + settings.EVENTS_NUDGE_PAUSE_SECONDS

@@ -127,7 +127,10 @@ class Relay:
         if carried >= max(1, self.batch // 10):
             return  # More than people do in a moment: there may be a backlog.
         try:
-            if redis_client().blpop([keys.NUDGE], timeout=self._poll):
+            # All at once: one look at the outbox serves everybody who nudged before it.
+            if redis_client().blmpop(
+                self._poll, 1, keys.NUDGE, direction="LEFT", count=keys.NUDGES_AT_MOST
+            ):
                 self._poll = BUSY_POLL_SECONDS
                 return
         except redis.RedisError:

@@ -15,7 +15,7 @@ from apps.events.errors import (
     PayloadTooLarge,
 )
 from apps.events.models import OutboxEvent
-from apps.events.outbox import publish, publish_many
+from apps.events.outbox import nudge, publish, publish_many
 
 pytestmark = pytest.mark.django_db
 
@@ -103,6 +103,13 @@ def test_the_relay_is_nudged_once_per_transaction(tenant, thing_happened, redis_
 
 
 @pytest.mark.django_db(transaction=True)
+def test_nudges_do_not_pile_up_while_no_relay_is_there(redis_client):
+    redis_client.lpush(keys.NUDGE, *range(keys.NUDGES_AT_MOST))
+    nudge()
+
+    assert redis_client.llen(keys.NUDGE) == 1
+
+
 def test_nobody_is_nudged_by_a_transaction_that_rolls_back(tenant, thing_happened, redis_client):
     @transaction.atomic
     def fail_after_publishing():
