@@ -189,3 +189,7 @@ REQUESTS = Counter("axiom_http_requests", "Requests answered", ["method", "route
 REQUEST_SECONDS = Histogram("axiom_http_request_seconds", "Time to answer", ["method", "route"])
 LIVE_CONNECTIONS = Gauge("axiom_live_connections", "Open live streams", multiprocess_mode="livesum")
 TASK_SECONDS = Histogram("axiom_task_seconds", "Time in Celery tasks", ["task", "state"])
+DOCUMENT_JOB_SECONDS = Histogram(
+    "axiom_document_job_seconds", "Time to read, extract from or make a document", ["kind"],
+    buckets=(0.1, 0.5, 1, 5, 15, 60, 300, 1200, 3600),
+)  # fmt: skip

@@ -221,6 +221,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "DeadLetterStatus": "apps.events.models.DeadLetter.Status",
         "RedriveStatus": "apps.events.models.Redrive.Status",
+        "DocumentState": "apps.documents.models.DocumentVersion.State",
     },
 }
 
@@ -275,6 +276,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": "axiom:celery:"}
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
+    "sweep documents": {"task": "apps.documents.tasks.sweep_orphans", "schedule": 3600},
     "forget stored answers": {"task": "axiom.tasks.purge_answers", "schedule": 3600},
     "fire timers of processes": {"task": "apps.processes.tasks.fire_timers", "schedule": 10},
     "forget old notifications": {
@@ -310,6 +312,22 @@ STORAGES = {
     },
 }
 WHITENOISE_USE_FINDERS = not PRODUCTION
+
+# --- Documents --------------------------------------------------------------------------------
+# Outside of everything that is served; every process that reads or makes documents sees it.
+DOCUMENTS_DIR = Path(env.str("DOCUMENTS_DIR", default=str(AXIOM_DIR / "documents")))
+DOCUMENTS_MAX_BYTES = env.int("DOCUMENTS_MAX_BYTES", default=50 * 1024 * 1024)
+DOCUMENTS_MAX_PAGES = env.int("DOCUMENTS_MAX_PAGES", default=500)
+DOCUMENTS_MAX_PIXELS = env.int("DOCUMENTS_MAX_PIXELS", default=50_000_000)
+DOCUMENTS_TESSERACT = env.str("DOCUMENTS_TESSERACT", default="tesseract")
+DOCUMENTS_OCR_LANGUAGES = env.str("DOCUMENTS_OCR_LANGUAGES", default="kor+eng")
+DOCUMENTS_INSPECT_SECONDS = env.float("DOCUMENTS_INSPECT_SECONDS", default=20)
+DOCUMENTS_PAGE_SECONDS = env.float("DOCUMENTS_PAGE_SECONDS", default=60)
+DOCUMENTS_JOB_SECONDS = env.float("DOCUMENTS_JOB_SECONDS", default=3600)
+DOCUMENTS_CHILD_MEMORY_MB = env.int("DOCUMENTS_CHILD_MEMORY_MB", default=2048)
+DOCUMENTS_JOBS_AT_ONCE = env.int("DOCUMENTS_JOBS_AT_ONCE", default=2)
+# The body of a request: one document and the form around it.
+REQUEST_MAX_BYTES = DOCUMENTS_MAX_BYTES + 1024 * 1024
 
 # --- Safety -----------------------------------------------------------------------------------
 SECURE_SSL_REDIRECT = PRODUCTION

@@ -7,6 +7,7 @@ from axiom.home import favicon, home
 from axiom.metrics import metrics_view
 
 api = [
+    path("", include("apps.documents.urls")),
     path("", include("apps.accounts.urls")),
     path("", include("apps.events.urls")),
     path("", include("apps.notifications.urls")),

@@ -7,6 +7,7 @@ AXIOM_TEST_DIR, TEST_DATABASE_URL and TEST_REDIS_URL name another directory, or 
 import contextlib
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +19,8 @@ from axiom import embedded
 ROOT = Path(__file__).resolve().parent.parent
 DIRECTORY = Path(os.environ.get("AXIOM_TEST_DIR", ROOT / ".axiom-test"))
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+# Rolled back with each test, rows leave their files behind: these are emptied at the end.
+DOCUMENTS = DIRECTORY / "documents" / (WORKER or "main")
 GIVEN = {"TEST_DATABASE_URL", "TEST_REDIS_URL"} <= os.environ.keys()
 
 _leaving = contextlib.ExitStack()
@@ -40,6 +43,7 @@ def _hurry(postgres: embedded.Postgres) -> None:
 def _point_django_at_them() -> None:
     """A Redis database per worker; pytest-django gives each its own PostgreSQL database."""
     os.environ["AXIOM_DIR"] = str(DIRECTORY)
+    os.environ["DOCUMENTS_DIR"] = str(DOCUMENTS)
     os.environ["DATABASE_URL"] = os.environ["TEST_DATABASE_URL"]
     number = int(WORKER.removeprefix("gw") or 0)
     redis = urlsplit(os.environ["TEST_REDIS_URL"])._replace(path=f"/{number}")
@@ -71,4 +75,5 @@ for _scope in ("ANON", "USER", "LOGIN"):
 
 
 def pytest_unconfigure() -> None:
+    shutil.rmtree(DOCUMENTS, ignore_errors=True)
     _leaving.close()

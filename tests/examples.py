@@ -86,6 +86,50 @@ def book(scene: Scene) -> Model:
     return Book.objects.create(title=MARK)
 
 
+def _document(scene: Scene) -> Any:
+    from apps.cases.services import open_case
+    from apps.documents import services, storage
+
+    case = open_case(title=MARK)
+    incoming = storage.receive([MARK.encode()])
+    return services.upload_document(
+        case_id=case.pk, incoming=incoming, file_name="example.txt", title=MARK
+    )
+
+
+@example("/api/v1/documents/<pk>/", "/api/v1/documents/<document_id>/", model="documents.Document")
+def document(scene: Scene) -> Model:
+    return _document(scene)
+
+
+@example(
+    "/api/v1/documents/<document_id>/versions/<number>/",
+    lookup="number",
+    model="documents.DocumentVersion",
+)
+def document_version(scene: Scene) -> Model:
+    return _document(scene).latest
+
+
+@example(model="documents.Job")
+def document_job(scene: Scene) -> Model:
+    return _document(scene).latest.jobs.get()
+
+
+@example("/api/v1/document-templates/<pk>/", model="documents.DocumentTemplate")
+def document_template(scene: Scene) -> Model:
+    from apps.documents.models import DocumentTemplate
+
+    return DocumentTemplate.objects.create(name="notice", title=MARK, body="{{ amount }}")
+
+
+@example("/api/v1/extraction-patterns/<pk>/", model="documents.ExtractionPattern")
+def extraction_pattern(scene: Scene) -> Model:
+    from apps.documents import services
+
+    return services.add_pattern(field="amount", label=MARK, pattern="[0-9]+")
+
+
 @example("/api/v1/dead-letters/<pk>/", model="events.DeadLetter")
 def dead_letter(scene: Scene) -> Model:
     from apps.events.models import DeadLetter

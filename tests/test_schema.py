@@ -81,7 +81,7 @@ class World:
         return case
 
     def _value(self, path, name):
-        pattern = re.sub(r"\\{\w+\\}", r"<\\\\w+>", re.escape(path[: path.index(f"{{{name}}}")]))
+        pattern = re.sub(r"\\{\w+\\}", r"<\\w+>", re.escape(path[: path.index(f"{{{name}}}")]))
         found = [key for key in self.values if re.fullmatch(pattern + r"<\w+>/", key)]
         assert found, f"There is no example for {{{name}}} of {path}: see tests/examples.py"
         return self.values[found[0]]

@@ -5,3 +5,12 @@ from django.utils.translation import gettext_lazy as _
 class DocumentsConfig(AppConfig):
     name = "apps.documents"
     verbose_name = _("Documents")
+
+    def ready(self) -> None:
+        from django.conf import settings
+
+        from apps.documents import runner, signals  # noqa: F401
+        from apps.events.workers import run_beside
+
+        for _number in range(settings.DOCUMENTS_JOBS_AT_ONCE):
+            run_beside("documents", runner.loop)

@@ -19,6 +19,17 @@ log = structlog.get_logger(__name__)
 
 Loop = Callable[[threading.Event], None]
 
+_beside: dict[str, list[Callable[[str], Loop]]] = {}
+
+
+def run_beside(worker: str, make: Callable[[str], Loop]) -> None:
+    """Wherever this worker runs, run this loop too, in a thread of its own.
+
+    For work that is too long for a handler: the loop takes it from rows that a handler wrote.
+    `make` is given the name of the process's worker.
+    """
+    _beside.setdefault(worker, []).append(make)
+
 
 def names(wanted: Sequence[str]) -> list[str]:
     """The workers meant by these words; "all" stands for every one."""
@@ -52,6 +63,7 @@ def _loops(workers: Sequence[str], name: str) -> Iterator[Loop]:
         for group in groups_of(worker):
             if group.name in active:
                 yield Consumer(group, bus.connect(), name).run
+        yield from (make(name) for make in _beside.get(worker, ()))
 
 
 def _thread(loop: Loop, stop: threading.Event) -> threading.Thread:

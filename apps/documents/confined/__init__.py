@@ -1,0 +1,1 @@
+"""What the child process does. It knows neither settings nor database; see confine.py."""
