@@ -225,6 +225,13 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
+# --- Cases ------------------------------------------------------------------------------------
+# How many days before a stakeholder's review it is announced.
+CASES_REVIEW_NOTICE_DAYS = env.int("CASES_REVIEW_NOTICE_DAYS", default=3)
+CASES_SCAN_SECONDS = env.float("CASES_SCAN_SECONDS", default=60)
+COMMENT_COUNT_SECONDS = env.float("COMMENT_COUNT_SECONDS", default=3)
+COMMENT_RECOVERY_SECONDS = env.float("COMMENT_RECOVERY_SECONDS", default=60)
+
 # --- Events -----------------------------------------------------------------------------------
 EVENTS_BATCH = env.int("EVENTS_BATCH", default=500)
 EVENTS_LEASE_SECONDS = env.int("EVENTS_LEASE_SECONDS", default=30)
@@ -277,6 +284,26 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": "axiom:celery:"}
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "sweep documents": {"task": "apps.documents.tasks.sweep_orphans", "schedule": 3600},
+    # `expires`: what a worker that was away did not do is done by the next turn, not ten times.
+    "scan cases": {
+        "task": "apps.cases.tasks.scan_cases",
+        "schedule": CASES_SCAN_SECONDS,
+        "options": {"expires": CASES_SCAN_SECONDS},
+    },
+    "count comments": {
+        "task": "apps.cases.tasks.add_comment_deltas",
+        "schedule": COMMENT_COUNT_SECONDS,
+        "options": {"expires": COMMENT_COUNT_SECONDS},
+    },
+    "recover comment counts": {
+        "task": "apps.cases.tasks.recover_comment_counts",
+        "schedule": COMMENT_RECOVERY_SECONDS,
+        "options": {"expires": COMMENT_RECOVERY_SECONDS},
+    },
+    "forget count batches": {
+        "task": "apps.cases.tasks.purge_count_batches",
+        "schedule": 24 * 3600,
+    },
     "forget stored answers": {"task": "axiom.tasks.purge_answers", "schedule": 3600},
     "fire timers of processes": {"task": "apps.processes.tasks.fire_timers", "schedule": 10},
     "forget old notifications": {

@@ -1,16 +1,20 @@
 """What is known about cases. Everything here is of the current tenant."""
 
 from collections.abc import Collection
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Sum
 
 from apps.accounts import selectors as accounts
 from apps.cases.errors import CaseIsClosed, ManagerOnlyWatches, NotAColleague
-from apps.cases.models import Case
-from axiom.roles import OPERATORS
+from apps.cases.models import Case, Dataset
+from axiom.roles import OPERATORS, Role
 from axiom.tenancy import ForeignTenant, current_tenant_id
+
+if TYPE_CHECKING:
+    from apps.accounts.models import User
 
 
 def cases() -> QuerySet[Case]:
@@ -84,3 +88,34 @@ def must_be_able_to_act(user_id: UUID | None) -> None:
     able = accounts.members_of(current_tenant_id()).filter(user_id=user_id, role__in=OPERATORS)
     if not able.exists():
         raise ManagerOnlyWatches
+
+
+def leads(user: "User") -> bool:
+    """Whether somebody is a manager or an admin here."""
+    leading = {Role.ADMIN, Role.MANAGER}
+    members = accounts.members_of(current_tenant_id())
+    return members.filter(user_id=user.pk, role__in=leading).exists()
+
+
+@dataclass(frozen=True)
+class Issues:
+    """How much of a case's registered data has issues."""
+
+    issues: int
+    records: int
+    threshold: float
+
+    @property
+    def ratio(self) -> float:
+        return self.issues / self.records if self.records else 0.0
+
+    @property
+    def is_high(self) -> bool:
+        return self.ratio > self.threshold
+
+
+def issues_of(case: Case) -> Issues:
+    sums = Dataset.objects.filter(case=case).aggregate(
+        issues=Sum("issues_count"), records=Sum("records_count")
+    )
+    return Issues(sums["issues"] or 0, sums["records"] or 0, case.issue_threshold)

@@ -33,6 +33,16 @@ class Stream(StrEnum):
 _LENGTHS = {Stream.METADATA_CHANGES: 50_000, Stream.WORKERS: 50_000}
 DEAD_LETTER_LENGTH: Final = 10_000
 
+COMMENT_DELTA: Final = "count:comment:delta:"
+COMMENT_DELTAS: Final = "count:comment:cases"
+COMMENT_BATCH: Final = "count:comment:batch"
+COMMENT_EPOCH: Final = "count:comment:epoch"
+
+
+def comment_delta(case_id: uuid.UUID) -> str:
+    """How many comments a case gained or lost since its count was brought up to date."""
+    return f"{COMMENT_DELTA}{{{case_id}}}"
+
 
 def dead_letters(stream: str) -> str:
     return f"{stream}_dlq"

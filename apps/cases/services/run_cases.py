@@ -11,6 +11,7 @@ from apps.cases import selectors
 from apps.cases.errors import CaseAlreadyClosed, CaseNotClosed
 from apps.cases.events import CaseAssigned, CaseCreated, CaseStatusChanged
 from apps.cases.models import Case, CaseMember
+from apps.cases.services.register_data import follow_issues
 from apps.cases.transitions import must_be_possible
 from apps.events.outbox import publish
 
@@ -53,10 +54,13 @@ def open_case(
 def revise_case(*, case: Case, **facts: Any) -> Case:
     """Change what a case is called and what is known about it."""
     case = selectors.locked(case)
+    before = selectors.issues_of(case)
     for name, value in facts.items():
         setattr(case, name, value)
     case.full_clean()
     case.save(update_fields=list(facts))
+    if "issue_threshold" in facts:
+        follow_issues(case, before)
     return case
 
 
