@@ -222,6 +222,15 @@ SPECTACULAR_SETTINGS = {
         "DeadLetterStatus": "apps.events.models.DeadLetter.Status",
         "RedriveStatus": "apps.events.models.Redrive.Status",
         "DocumentState": "apps.documents.models.DocumentVersion.State",
+        "CaseStatus": "apps.cases.models.Case.Status",
+        "CaseKind": "apps.cases.models.Case.Kind",
+        "DeadlineStatus": "apps.cases.models.Deadline.Status",
+        "DeadlineEnd": "apps.cases.api.plan.DEADLINE_ENDS",
+        "PaymentStatus": "apps.cases.models.Payment.Status",
+        "PaymentEnd": "apps.cases.api.plan.PAYMENT_ENDS",
+        "ReviewStatus": "apps.cases.models.Review.Status",
+        "ReviewEnd": "apps.cases.api.plan.REVIEW_ENDS",
+        "ApprovalStatus": "apps.cases.models.Approval.Status",
     },
 }
 

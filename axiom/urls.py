@@ -10,6 +10,7 @@ api = [
     path("", include("apps.documents.urls")),
     path("", include("apps.accounts.urls")),
     path("", include("apps.events.urls")),
+    path("", include("apps.cases.urls")),
     path("", include("apps.notifications.urls")),
 ]
 

@@ -171,3 +171,86 @@ def notification(scene: Scene) -> Model:
     from apps.notifications.services import Notice, notify
 
     return notify([Notice([scene.alice.pk], "example", "alert", MARK)])[0]
+
+
+@example("/api/v1/cases/<pk>/", "/api/v1/cases/<case_id>/", model="cases.Case")
+def case(scene: Scene) -> Model:
+    """One for all: what belongs to a case is found below it only."""
+    from apps.cases.models import Case
+    from apps.cases.services import open_case, record_cash
+
+    known = Case.objects.filter(title=MARK).first()
+    if known:
+        return known
+    opened = open_case(title=MARK, opened_by=scene.alice)
+    record_cash(case=opened, balance=1)
+    return opened
+
+
+@example(model="cases.CashPosition")
+def cash_position(scene: Scene) -> Model:
+    return case(scene).cash
+
+
+def _in_a_week() -> Any:
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    return timezone.now() + timedelta(days=7)
+
+
+@example("/api/v1/cases/<case_id>/deadlines/<pk>/", model="cases.Deadline")
+def deadline(scene: Scene) -> Model:
+    from apps.cases.services import add_deadline
+
+    return add_deadline(case=case(scene), title=MARK, due_at=_in_a_week())
+
+
+@example("/api/v1/cases/<case_id>/payments/<pk>/", model="cases.Payment")
+def payment(scene: Scene) -> Model:
+    from apps.cases.services import add_payment
+
+    return add_payment(case=case(scene), title=MARK, amount=1, currency="KRW", due_at=_in_a_week())
+
+
+@example("/api/v1/cases/<case_id>/reviews/<pk>/", model="cases.Review")
+def review(scene: Scene) -> Model:
+    from apps.cases.services import schedule_review
+
+    return schedule_review(
+        case=case(scene), title=MARK, stakeholder="Court", scheduled_at=_in_a_week()
+    )
+
+
+@example("/api/v1/cases/<case_id>/approvals/<pk>/", model="cases.Approval")
+def approval(scene: Scene) -> Model:
+    from apps.cases.services import request_approval
+
+    return request_approval(case=case(scene), title=MARK, due_at=_in_a_week())
+
+
+@example("/api/v1/cases/<case_id>/datasets/<pk>/", model="cases.Dataset")
+def dataset(scene: Scene) -> Model:
+    from apps.cases.services import register_data
+
+    return register_data(case=case(scene), name=MARK, records_count=1)
+
+
+@example("/api/v1/cases/<case_id>/comments/<pk>/", model="cases.Comment")
+def comment(scene: Scene) -> Model:
+    from apps.cases.services import add_comment
+
+    return add_comment(case=case(scene), author=scene.alice, body=MARK)
+
+
+@example(model="cases.WatchMark")
+def watch_mark(scene: Scene) -> Model:
+    from django.utils import timezone
+
+    from apps.cases.models import WatchMark
+
+    of_case = case(scene)
+    return WatchMark.objects.create(
+        event_type="CASH_LOW", aggregate_id=of_case.pk, mark="example", marked_at=timezone.now()
+    )

@@ -193,7 +193,7 @@ class CompanyAdmin(ChangedByThePlatform, OfTheTenant):
     list_filter = ("is_active",)
     search_fields = ("name", "slug")
     ordering = ("name",)
-    fields = ("name", "slug", "is_active", "created_at")
+    fields = ("name", "slug", "timezone", "is_active", "created_at")
     actions = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tenant]:
@@ -209,7 +209,8 @@ class CompanyAdmin(ChangedByThePlatform, OfTheTenant):
 
     def save_model(self, request: HttpRequest, obj: Tenant, form: Any, change: bool) -> None:
         if not change:
-            obj.__dict__.update(services.create_tenant(name=obj.name, slug=obj.slug).__dict__)
+            made = services.create_tenant(name=obj.name, slug=obj.slug, timezone=obj.timezone)
+            obj.__dict__.update(made.__dict__)
             return
         super().save_model(request, obj, form, change)
         if "is_active" in form.changed_data and not obj.is_active:

@@ -45,7 +45,7 @@ COMPANIES = [
 def load() -> None:
     for slug, name, language, timezone, people in COMPANIES:
         tenant = Tenant.objects.filter(slug=slug).first()
-        tenant = tenant or services.create_tenant(name=name, slug=slug)
+        tenant = tenant or services.create_tenant(name=name, slug=slug, timezone=timezone)
         for role, person in people.items():
             _employ(tenant, role, person, language=language, timezone=timezone)
 

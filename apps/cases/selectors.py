@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Count, Min, QuerySet, Sum
 
 from apps.accounts import selectors as accounts
 from apps.cases.errors import CaseIsClosed, ManagerOnlyWatches, NotAColleague
-from apps.cases.models import Case, Dataset
+from apps.cases.models import Approval, Case, CashPosition, Dataset, Deadline, Payment, Review
 from axiom.roles import OPERATORS, Role
 from axiom.tenancy import ForeignTenant, current_tenant_id
 
@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 def cases() -> QuerySet[Case]:
     """The cases of the current tenant."""
     return Case.objects.all()
+
+
+def cases_for_list() -> QuerySet[Case]:
+    """The same with what a list shows, and nothing else."""
+    shown = ("reference", "title", "kind", "status", "opened_at", "closed_at", "comment_count")
+    return (
+        cases()
+        .select_related("manager")
+        .only("tenant_id", *shown, "manager__name", "manager__email")
+    )
 
 
 def find_case(case_id: UUID | str) -> Case | None:
@@ -119,3 +129,28 @@ def issues_of(case: Case) -> Issues:
         issues=Sum("issues_count"), records=Sum("records_count")
     )
     return Issues(sums["issues"] or 0, sums["records"] or 0, case.issue_threshold)
+
+
+def summary_of(case: Case) -> dict[str, Any]:
+    """How a case stands, in figures."""
+    issues = issues_of(case)
+    return {
+        "comment_count": case.comment_count,
+        **_waiting(Deadline, case, "deadline", "due_at"),
+        **_waiting(Payment, case, "payment", "due_at"),
+        **_waiting(Review, case, "review", "scheduled_at", status="scheduled"),
+        **_waiting(Approval, case, "approval", "due_at"),
+        "records_count": issues.records,
+        "issues_count": issues.issues,
+        "issue_ratio": issues.ratio,
+        "cash": CashPosition.objects.filter(case=case).first(),
+    }
+
+
+def _waiting(
+    model: Any, case: Case, name: str, date: str, status: str = "pending"
+) -> dict[str, Any]:
+    found = model.objects.filter(case=case, status=status).aggregate(
+        count=Count("pk"), first=Min(date)
+    )
+    return {f"{status}_{name}s": found["count"], f"next_{name}_at": found["first"]}

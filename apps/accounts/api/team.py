@@ -81,17 +81,17 @@ class MembersResource(FullResource):
 class TenantSerializer(serializers.ModelSerializer[Tenant]):
     class Meta:
         model = Tenant
-        fields = ("id", "name", "slug", "created_at")
+        fields = ("id", "name", "slug", "timezone", "created_at")
 
 
 class TenantChangeSerializer(serializers.ModelSerializer[Tenant]):
     class Meta:
         model = Tenant
-        fields = ("name",)
+        fields = ("name", "timezone")
 
 
 class TenantResource(Single):
-    """The tenant you are in. Admins may rename it."""
+    """The tenant you are in. Admins may change its name and time zone."""
 
     may_write = ADMINS
     serializer_class = TenantSerializer
@@ -101,4 +101,4 @@ class TenantResource(Single):
         return Tenant.objects.filter(pk=current_tenant_id())
 
     def change(self, row: Tenant, data: dict[str, Any]) -> Tenant:
-        return services.rename_tenant(tenant=row, name=data.get("name", row.name))
+        return services.revise_tenant(tenant=row, **data)

@@ -24,7 +24,7 @@ from apps.accounts.services.manage_people import (
     deactivate_user,
     invite,
     remove_member,
-    rename_tenant,
+    revise_tenant,
     update_profile,
 )
 
@@ -47,7 +47,7 @@ __all__ = [
     "password_link_for",
     "purge_logins",
     "remove_member",
-    "rename_tenant",
+    "revise_tenant",
     "rotate_tokens",
     "set_password_by_link",
     "switch_tenant",

@@ -13,19 +13,21 @@ from axiom.roles import Role
 
 
 @transaction.atomic
-def create_tenant(*, name: str, slug: str) -> Tenant:
+def create_tenant(*, name: str, slug: str, timezone: str = "UTC") -> Tenant:
     """Create a tenant; it has no people yet."""
-    tenant = Tenant(name=name, slug=slug)
+    tenant = Tenant(name=name, slug=slug, timezone=timezone)
     tenant.full_clean()
     tenant.save()
     return tenant
 
 
 @transaction.atomic
-def rename_tenant(*, tenant: Tenant, name: str) -> Tenant:
-    tenant.name = name
+def revise_tenant(*, tenant: Tenant, **changes: str) -> Tenant:
+    """Change its name, or the time zone in which its days are counted."""
+    for name, value in changes.items():
+        setattr(tenant, name, value)
     tenant.full_clean()
-    tenant.save(update_fields=["name"])
+    tenant.save(update_fields=list(changes))
     return tenant
 
 

@@ -1,7 +1,7 @@
 """What cases do."""
 
 from apps.cases.services.comment import add_comment, delete_comment
-from apps.cases.services.decide import approve, reject
+from apps.cases.services.decide import approve, cancel_approval, reject
 from apps.cases.services.keep_cash import record_cash
 from apps.cases.services.plan import (
     add_deadline,
@@ -27,6 +27,7 @@ __all__ = [
     "add_payment",
     "approve",
     "assign",
+    "cancel_approval",
     "change_status",
     "close_case",
     "delete_comment",

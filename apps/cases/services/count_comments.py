@@ -2,7 +2,7 @@
 
 A delta belongs to a generation of its case's count. A batch adds it only while that generation
 lasts; a recount ends the generation. So a delta that comes late, or twice, or after a loss of
-Redis can never be counted beside a recount that had it already. docs/adr/0023 has the proof.
+Redis can never be counted beside a recount that had it already. docs/adr/0030 has the proof.
 """
 
 import functools

@@ -23,6 +23,11 @@ def reject(*, approval: Approval, by: "User", note: str = "") -> Approval:
     return _decide(approval, Approval.Status.REJECTED, by, note)
 
 
+def cancel_approval(*, approval: Approval, by: "User", note: str = "") -> Approval:
+    """It is no longer needed; whoever may act says so."""
+    return settle(item=approval, status=Approval.Status.CANCELLED, settled_by=by, note=note)
+
+
 @transaction.atomic
 def _decide(approval: Approval, status: str, by: "User", note: str) -> Approval:
     approval = selectors.locked(approval)

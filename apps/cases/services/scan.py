@@ -2,7 +2,7 @@
 
 A mark is a unique row that is written in the publishing transaction. It keeps the date it was
 said for: with another date it is said again. Days are the days of the tenant's time zone. What a
-clockwork that stood still did not say is caught up as docs/adr/0024 decides.
+clockwork that stood still did not say is caught up as docs/adr/0031 decides.
 """
 
 import zoneinfo

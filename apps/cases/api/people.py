@@ -1,0 +1,10 @@
+"""People, as cases show them."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+
+class PersonSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField(source="__str__")
