@@ -231,6 +231,9 @@ SPECTACULAR_SETTINGS = {
         "ReviewStatus": "apps.cases.models.Review.Status",
         "ReviewEnd": "apps.cases.api.plan.REVIEW_ENDS",
         "ApprovalStatus": "apps.cases.models.Approval.Status",
+        "ProcessStatus": "apps.processes.models.ProcessInstance.Status",
+        "WorkItemStatus": "apps.processes.models.WorkItem.Status",
+        "RoleName": "axiom.roles.Role",
     },
 }
 

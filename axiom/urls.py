@@ -12,6 +12,7 @@ api = [
     path("", include("apps.events.urls")),
     path("", include("apps.cases.urls")),
     path("", include("apps.notifications.urls")),
+    path("", include("apps.processes.urls")),
 ]
 
 urlpatterns = [

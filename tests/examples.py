@@ -3,6 +3,7 @@
 A new route with an object in its path needs one here; `tests/test_routes.py` says so.
 """
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -254,3 +255,55 @@ def watch_mark(scene: Scene) -> Model:
     return WatchMark.objects.create(
         event_type="CASH_LOW", aggregate_id=of_case.pk, mark="example", marked_at=timezone.now()
     )
+
+
+@example("/api/v1/process-definitions/<pk>/", model="processes.ProcessDefinition")
+def process_definition(scene: Scene) -> Model:
+    from apps.processes import services
+    from tests.processes.diagrams import machine
+
+    # Several examples stand on one of these, and a tenant has each key once.
+    key = f"p_{uuid.uuid4().hex}"
+    return services.upload_definition(text=machine().replace('"claim"', f'"{key}"'), name=MARK)
+
+
+@example("/api/v1/process-versions/<pk>/", model="processes.ProcessVersion")
+def process_version(scene: Scene) -> Model:
+    version = process_definition(scene).versions.get()
+    version.note = MARK
+    version.save()
+    return version
+
+
+@example("/api/v1/processes/<pk>/", model="processes.ProcessInstance")
+def process(scene: Scene) -> Model:
+    from apps.processes import services
+
+    version = process_version(scene)
+    services.publish_version(version=version)
+    definition = version.definition
+    return services.start_process(definition=definition, title=MARK, by=scene.alice)
+
+
+@example("/api/v1/work-items/<pk>/", model="processes.WorkItem")
+def work_item(scene: Scene) -> Model:
+    item = process(scene).work_items.get()
+    item.activity_name = MARK
+    item.save()
+    return item
+
+
+@example("/api/v1/agent-feedback/<pk>/", model="processes.AgentFeedback")
+def agent_feedback(scene: Scene) -> Model:
+    from apps.processes import services
+
+    doer = services.Doer(scene.alice, "admin")
+    item = services.submit_work(item=work_item(scene), by=doer, result={}, confidence=0.9)
+    return services.give_feedback(item=item, by=scene.alice, verdict="approved", text=MARK)
+
+
+@example("/api/v1/agent-knowledge/<pk>/", model="processes.AgentKnowledge")
+def agent_knowledge(scene: Scene) -> Model:
+    from apps.processes import services
+
+    return services.teach(agent="gpt-4o", summary=MARK, by=scene.alice)

@@ -1,0 +1,1 @@
+"""The edge of processes: definitions, instances, work and what agents learn."""

@@ -1,0 +1,145 @@
+"""Gives a diagram that was written without a layout a plain one: from left to right."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lxml import etree
+
+from apps.processes.bpmn.checking import GATEWAYS, MODEL, NODES
+from apps.processes.bpmn.reading import read
+
+DI = "http://www.omg.org/spec/BPMN/20100524/DI"
+DC = "http://www.omg.org/spec/DD/20100524/DC"
+WAY = "http://www.omg.org/spec/DD/20100524/DI"
+GAP, ROOM = 60, 40
+
+
+@dataclass
+class Box:
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def middle(self) -> float:
+        return self.y + self.height / 2
+
+
+def with_layout(text: str) -> str:
+    """The text, with a layout when it has none."""
+    root = read(text)
+    if root.find(f".//{{{DI}}}BPMNShape") is not None:
+        return text
+    diagram = etree.SubElement(root, f"{{{DI}}}BPMNDiagram", id="drawn", nsmap={"bpmndi": DI})
+    process = root.find(f"{{{MODEL}}}process")
+    plane = etree.SubElement(
+        diagram, f"{{{DI}}}BPMNPlane", id="drawn_plane", bpmnElement=process.get("id")
+    )
+    _draw(process, plane, 0, 0)
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def _draw(holder: Any, plane: Any, left: float, top: float) -> Box:
+    """Draw what a process or sub-process holds; returns the space it takes."""
+    nodes = {each.get("id"): each for each in holder if _kind(each) in NODES}
+    flows = [each for each in holder if _kind(each) == "sequenceFlow"]
+    boxes: dict[str, Box] = {}
+    x, right, bottom = left + ROOM, left + ROOM, top + ROOM
+    for column in _columns(nodes, flows):
+        y = top + ROOM
+        for name in column:
+            boxes[name] = _place(nodes[name], plane, x, y)
+            y, right = y + boxes[name].height + ROOM, max(right, x + boxes[name].width)
+        x, bottom = right + GAP, max(bottom, y)
+    _attach(nodes, boxes, plane)
+    for flow in flows:
+        _join(flow, boxes[flow.get("sourceRef")], boxes[flow.get("targetRef")], plane)
+    return Box(left, top, right + ROOM - left, bottom - top)
+
+
+def _columns(nodes: dict[str, Any], flows: list[Any]) -> list[list[str]]:
+    """Each node one column after the first that leads to it; what is attached is not here."""
+    attached = {name: each.get("attachedToRef") for name, each in nodes.items()}
+    next_to: dict[str, list[str]] = {name: [] for name in nodes}
+    for flow in flows:
+        next_to[flow.get("sourceRef")].append(flow.get("targetRef"))
+    for name, holder in attached.items():
+        if holder:
+            next_to[holder] += next_to[name]
+    column = [name for name, each in nodes.items() if _kind(each) == "startEvent"]
+    columns, seen = [], set(column)
+    while column:
+        columns.append(column)
+        following = [after for name in column for after in next_to[name]]
+        column = [name for name in dict.fromkeys(following) if name not in seen]
+        seen |= set(column)
+    return columns
+
+
+def _place(node: Any, plane: Any, x: float, y: float) -> Box:
+    kind = _kind(node)
+    if kind == "subProcess":
+        shape = _shape(node, plane, isExpanded="true")
+        box = _draw(node, plane, x, y)
+    else:
+        width, height = _size(kind or "")
+        shape, box = _shape(node, plane), Box(x, y + (80 - height) / 2, width, height)
+    _bounds(shape, box)
+    return box
+
+
+def _size(kind: str) -> tuple[int, int]:
+    if kind in GATEWAYS:
+        return 50, 50
+    return (36, 36) if kind.endswith("Event") else (120, 80)
+
+
+def _attach(nodes: dict[str, Any], boxes: dict[str, Box], plane: Any) -> None:
+    for name, node in nodes.items():
+        holder = boxes.get(node.get("attachedToRef") or "")
+        if holder is not None:
+            corner = holder.x + holder.width - 36
+            boxes[name] = Box(corner, holder.y + holder.height - 18, 36, 36)
+            _bounds(_shape(node, plane), boxes[name])
+
+
+def _shape(node: Any, plane: Any, **how: str) -> Any:
+    name = node.get("id")
+    return etree.SubElement(
+        plane, f"{{{DI}}}BPMNShape", id=f"drawn_{name}", bpmnElement=name, **how
+    )
+
+
+def _bounds(shape: Any, box: Box) -> None:
+    values = {name: str(value) for name, value in vars(box).items()}
+    etree.SubElement(shape, f"{{{DC}}}Bounds", nsmap={"dc": DC}, **values)
+
+
+def _join(flow: Any, source: Box, target: Box, plane: Any) -> None:
+    name = flow.get("id")
+    edge = etree.SubElement(plane, f"{{{DI}}}BPMNEdge", id=f"drawn_{name}", bpmnElement=name)
+    for x, y in _points(source, target):
+        etree.SubElement(edge, f"{{{WAY}}}waypoint", nsmap={"di": WAY}, x=str(x), y=str(y))
+
+
+def _points(source: Box, target: Box) -> Iterator[tuple[float, float]]:
+    """To the right with two corners, or back below both."""
+    if target.x > source.x + source.width:
+        bend = target.x - GAP / 2
+        yield source.x + source.width, source.middle
+        yield bend, source.middle
+        yield bend, target.middle
+        yield target.x, target.middle
+        return
+    below = max(source.y + source.height, target.y + target.height) + ROOM / 2
+    yield source.x + source.width / 2, source.y + source.height
+    yield source.x + source.width / 2, below
+    yield target.x + target.width / 2, below
+    yield target.x + target.width / 2, target.y + target.height
+
+
+def _kind(element: Any) -> str | None:
+    tag = element.tag if isinstance(element.tag, str) else ""
+    return tag.removeprefix(f"{{{MODEL}}}") if tag.startswith(f"{{{MODEL}}}") else None
