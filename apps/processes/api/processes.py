@@ -108,15 +108,15 @@ class ProcessesResource(Listed, Shown, Made, Resource):
     @action(detail=True, methods=["post"])
     def terminate(self, request: Request, pk: str) -> Response:
         """Stop it before its end; open work is cancelled."""
-        given = validated(TerminationSerializer, request)
-        return self.answer(services.terminate_process(instance=self.get_object(), **given))
+        instance, given = self.get_object(), validated(TerminationSerializer, request)
+        return self.answer(services.terminate_process(instance=instance, **given))
 
     @extend_schema(request=ResumeSerializer, responses=ProcessInFullSerializer)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:
         """Let a stuck one try again, with the values it was missing."""
-        given = validated(ResumeSerializer, request)
-        return self.answer(services.resume_process(instance=self.get_object(), **given))
+        instance, given = self.get_object(), validated(ResumeSerializer, request)
+        return self.answer(services.resume_process(instance=instance, **given))
 
     @extend_schema(responses=StandingSerializer)
     @action(detail=True)

@@ -126,8 +126,9 @@ class WorkItemsResource(Listed, Shown, Resource):
         return WorkItemSerializer if self.action == "list" else super().get_serializer_class()
 
     def _act(self, service: Any, kind: type[serializers.Serializer[Any]] | None = None) -> Response:
+        item = self.get_object()
         given = validated(kind, self.request) if kind else {}
-        return self.answer(service(item=self.get_object(), by=doer_of(self.request), **given))
+        return self.answer(service(item=item, by=doer_of(self.request), **given))
 
     @extend_schema(request=None, responses=WorkItemInFullSerializer)
     @action(detail=True, methods=["post"])

@@ -68,14 +68,34 @@ def _columns(nodes: dict[str, Any], flows: list[Any]) -> list[list[str]]:
     for name, holder in attached.items():
         if holder:
             next_to[holder] += next_to[name]
-    column = [name for name, each in nodes.items() if _kind(each) == "startEvent"]
-    columns, seen = [], set(column)
-    while column:
-        columns.append(column)
-        following = [after for name in column for after in next_to[name]]
-        column = [name for name in dict.fromkeys(following) if name not in seen]
-        seen |= set(column)
+    starts = [name for name, each in nodes.items() if _kind(each) == "startEvent"]
+    order = _order(starts, next_to)
+    rank = dict.fromkeys(order, 0)
+    for place, name in enumerate(order):
+        for after in next_to[name]:
+            # What leads back, to somewhere before it, moves nothing.
+            if order.index(after) > place:
+                rank[after] = max(rank[after], rank[name] + 1)
+    columns: list[list[str]] = [[] for _ in range(max(rank.values(), default=0) + 1)]
+    for name in order:
+        columns[rank[name]].append(name)
     return columns
+
+
+def _order(starts: list[str], next_to: dict[str, list[str]]) -> list[str]:
+    """All that is reached, each before what follows it; a loop is cut where it closes."""
+    done: list[str] = []
+    seen = set(starts)
+    path = [(name, iter(next_to[name][::-1])) for name in starts]
+    while path:
+        following = path[-1][1]
+        after = next((each for each in following if each not in seen), None)
+        if after is None:
+            done.append(path.pop()[0])
+        else:
+            seen.add(after)
+            path.append((after, iter(next_to[after][::-1])))
+    return done[::-1]
 
 
 def _place(node: Any, plane: Any, x: float, y: float) -> Box:
