@@ -79,7 +79,8 @@ class VersionForm(UploadForm):
 
     class Meta:
         model = ProcessVersion
-        fields = ()
+        # Not the definition: the service makes the row, and the form must not judge half of one.
+        fields = ("note",)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

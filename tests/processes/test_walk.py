@@ -12,6 +12,7 @@ from apps.events.relay import Relay
 from apps.processes import services
 from apps.processes.errors import WrongState
 from apps.processes.models import ProcessInstance, ProcessTimer, WorkItem
+from axiom.errors import AxiomError
 from tests.events.backbone import ORDERED, drain, worker
 from tests.processes import diagrams
 from tests.processes.conftest import NOON, item_of, told
@@ -74,7 +75,7 @@ def together(count, act, tenant_id):
             with acting(tenant_id=tenant_id, actor="thread"):
                 gate.wait(10)
                 outcomes.append(act())
-        except Exception as error:
+        except AxiomError as error:
             outcomes.append(error)
         finally:
             connection.close()
@@ -84,6 +85,7 @@ def together(count, act, tenant_id):
         thread.start()
     for thread in threads:
         thread.join(30)
+    assert len(outcomes) == count, "One of them broke: see the traceback above."
     return outcomes
 
 
