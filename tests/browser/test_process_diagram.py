@@ -57,6 +57,20 @@ def test_the_mark_moves_with_the_process(visit, alice, acme, instance):
     assert not window.is_wider_than_the_window()
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_page_about_it_is_in_order(visit, alice, instance, width):
+    window = visit(width=width)
+    window.log_in(alice)
+    version = instance.version
+    rows = [instance, instance.work_items.get(), version, version.definition]
+    pages = [f"/admin/processes/{row._meta.model_name}/{row.pk}/change/" for row in rows]
+    adding = ("processdefinition", "processversion", "agentknowledge")
+    pages += [f"/admin/processes/{name}/add/" for name in adding]
+    pages += [f"/admin/processes/{row._meta.model_name}/" for row in rows]
+    assert {page: window.open(page) for page in pages} == dict.fromkeys(pages, 200)
+    assert window.complaints == []
+
+
 def test_the_makers_of_the_viewer_are_named(visit, alice, instance):
     """Their licence asks for it: the mark is there, in full sight."""
     window = opened(visit, alice, instance)

@@ -265,6 +265,53 @@ def test_a_process_that_cannot_decide_is_stuck_until_somebody_helps(start, peopl
         services.resume_process(instance=instance, variables={}, now=NOON)
 
 
+def test_what_was_tried_in_vain_is_not_done_twice(start, people, engine):
+    text = diagram(
+        START
+        + user("add")
+        + "<scriptTask id='sum'><script>total = total + given</script></scriptTask>"
+        + user("after", due="${deadline}")
+        + END
+        + flow("start", "add", "sum", "after", "end")
+    )
+    instance = start(text, total=0)
+    complete(instance, "add", people["analyst"], given=4)
+    engine()
+    instance.refresh_from_db()
+    assert (instance.status, instance.variables) == ("STUCK", {"total": 0})
+    assert "deadline" in instance.problem
+    services.resume_process(instance=instance, variables={"deadline": "P1D"}, now=NOON)
+    instance.refresh_from_db()
+    assert instance.variables == {"total": 4, "given": 4, "deadline": "P1D"}
+    assert item_of(instance, "after").due_at == NOON + timedelta(days=1)
+
+
+def test_a_first_task_that_is_never_due_cannot_be_started(start):
+    with pytest.raises(CannotStart, match="deadline"):
+        start(diagrams.one_task(due="${deadline}"))
+    assert (ProcessInstance.objects.count(), names_told()) == (0, [])
+
+
+def test_results_that_grow_too_large_together_leave_it_stuck(start, people, engine):
+    instance = start(diagrams.both())
+    complete(instance, "left", people["analyst"], left="x" * 40_000)
+    complete(instance, "right", people["analyst"], right="x" * 40_000)
+    engine()
+    instance.refresh_from_db()
+    assert (instance.status, "64 KB" in instance.problem) == ("STUCK", True)
+
+
+def test_a_result_that_looks_like_the_engines_own_is_only_a_value(start, people, engine):
+    instance = start(diagrams.both())
+    fake = {"typename": "_Workflow", "tasks": {}, "root": "x"}
+    complete(instance, "left", people["analyst"], typename="Task", fake=fake)
+    complete(instance, "right", people["analyst"])
+    engine()
+    instance.refresh_from_db()
+    assert open_activities(instance) == ["after"]
+    assert instance.variables == {"typename": "Task", "fake": fake}
+
+
 def test_one_that_is_stuck_keeps_no_other_from_moving(start, people):
     text = wait("PT1H").replace('id="claim"', 'id="other"')
     broken = START + timer("intermediateCatchEvent", "pause", "PT1H") + END

@@ -227,15 +227,15 @@ class Run:
 
     def go(self) -> None:
         """Move on until people, machines or time are needed."""
-        facts.checked(self.variables)
         self._guarded(self._until_it_waits)
-        facts.checked(self.variables)
 
     def _until_it_waits(self) -> None:
+        facts.checked(self.variables)
         # A timer that fires makes a task ready after the steps were done: look again.
         while True:
             self.workflow.do_engine_steps(will_complete_task=self._count)
             ready = self.workflow.get_tasks(state=TaskState.READY)
+            facts.checked(self.variables)
             if all(task.task_spec.manual for task in ready):
                 return
 

@@ -60,9 +60,9 @@ def start_process(
     try:
         run = Run.begin(_specs(instance), facts.checked(dict(variables or {})), now=now)
         run.go()
+        news = _put_back(instance, run, now)
     except Stuck as problem:
         raise CannotStart(str(problem)) from problem
-    news = _put_back(instance, run, now)
     publish_many([_started(instance), *news])
     return instance
 
@@ -86,6 +86,7 @@ def resume_process(
         raise NotStuck
     fresh.variables = facts.checked({**fresh.variables, **variables})
     fresh.status, fresh.problem = Status.RUNNING, ""
+    fresh.save(update_fields=["variables", "status", "problem"])
     publish_many(_move(fresh, now or timezone.now()))
     return fresh
 
@@ -174,8 +175,10 @@ def _move(instance: ProcessInstance, now: datetime) -> list[Event]:
             return _put_back(instance, run, now)
     except Stuck as problem:
         log.warning("process is stuck", process=str(instance.pk), problem=str(problem))
+        # As it was before: what was tried must not be there when it is tried again.
+        instance.refresh_from_db()
         instance.status, instance.problem = Status.STUCK, str(problem)
-        instance.save(update_fields=["status", "problem", "variables"])
+        instance.save(update_fields=["status", "problem"])
         return []
 
 
