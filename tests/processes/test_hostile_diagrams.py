@@ -8,8 +8,8 @@ from apps.processes import services
 from apps.processes.errors import BpmnTooLarge, InvalidBpmn
 from apps.processes.models import ProcessDefinition, ProcessVersion
 from axiom.errors import AxiomError
+from tests.processes import diagrams
 from tests.processes.diagrams import END, HEAD, START, diagram, flow, timer, user
-from tests.programs import diagrams
 
 pytestmark = pytest.mark.django_db
 

@@ -17,9 +17,9 @@ from apps.processes.errors import (
     VersionPublished,
 )
 from apps.processes.models import ProcessInstance, ProcessTimer, ProcessVersion, WorkItem
+from tests.processes import diagrams
 from tests.processes.conftest import NOON, item_of, names_told, told
 from tests.processes.diagrams import END, START, diagram, flow, service, timer, user
-from tests.programs import diagrams
 
 pytestmark = pytest.mark.django_db
 
@@ -280,9 +280,11 @@ def test_what_was_tried_in_vain_is_not_done_twice(start, people, engine):
     instance.refresh_from_db()
     assert (instance.status, instance.variables) == ("STUCK", {"total": 0})
     assert "deadline" in instance.problem
+    again = services.resume_process(instance=instance, variables={"other": 1}, now=NOON)
+    assert (again.status, again.variables) == ("STUCK", {"total": 0, "other": 1})
     services.resume_process(instance=instance, variables={"deadline": "P1D"}, now=NOON)
     instance.refresh_from_db()
-    assert instance.variables == {"total": 4, "given": 4, "deadline": "P1D"}
+    assert instance.variables == {"total": 4, "given": 4, "other": 1, "deadline": "P1D"}
     assert item_of(instance, "after").due_at == NOON + timedelta(days=1)
 
 

@@ -1,10 +1,11 @@
 """Through the real backbone: outbox, relay, Redis Streams, the engine's worker, and two at once."""
 
 import threading
+import time
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.events.bus.redis_streams import RedisStreams
 from apps.events.context import acting
@@ -73,6 +74,7 @@ def together(count, act, tenant_id):
     def one():
         try:
             with acting(tenant_id=tenant_id, actor="thread"):
+                connection.ensure_connection()
                 gate.wait(10)
                 outcomes.append(act())
         except AxiomError as error:
@@ -111,13 +113,38 @@ def test_eight_scans_at_once_fire_a_timer_once(start, acme):
     assert len(told("WORKITEM_CREATED")) == 1
 
 
-def test_eight_engines_at_once_move_a_process_once(start, people, acme):
+def test_a_second_engine_waits_for_the_first_and_finds_nothing_left(start, people, acme):
     instance = start(diagrams.decision())
     item = item_of(instance, "check")
     services.complete_work(item=item, by=people["attorney"], result={"amount": 5000})
-    together(8, lambda: services.advance(instance.pk), acme.pk)
+    second = threading.Thread(
+        target=lambda: outcomes.extend(together(1, lambda: services.advance(instance.pk), acme.pk))
+    )
+    outcomes = []
+    with transaction.atomic():
+        services.advance(instance.pk)
+        second.start()
+        until(somebody_waits_for_us)
+    second.join(30)
+    assert [each.pk for each in outcomes] == [instance.pk]
     assert instance.work_items.count() == 2
+    assert len(told("WORKITEM_CREATED")) == 2
     assert ProcessInstance.objects.get().stands_at == ["decide"]
+
+
+def until(happens):
+    deadline = time.monotonic() + 20
+    while not happens():
+        assert time.monotonic() < deadline, f"{happens.__name__}: not yet"
+
+
+def somebody_waits_for_us():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks"
+            " WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        )
+        return cursor.fetchone()[0] > 0
 
 
 def test_terminated_while_somebody_finishes_it_is_one_or_the_other(start, people, acme):

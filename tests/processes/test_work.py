@@ -14,8 +14,8 @@ from apps.processes.errors import (
 )
 from apps.processes.models import AgentFeedback, AgentKnowledge, WorkItem
 from apps.processes.services import Doer
+from tests.processes import diagrams
 from tests.processes.conftest import NOON, item_of, names_told, told
-from tests.programs import diagrams
 
 pytestmark = pytest.mark.django_db
 

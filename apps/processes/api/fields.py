@@ -5,7 +5,6 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from apps.accounts.authentication import login_of
 from apps.processes.services import Doer
 from axiom.roles import Role, Roles
 
@@ -21,7 +20,7 @@ class PersonSerializer(serializers.Serializer[Any]):
 
 def doer_of(request: Request) -> Doer:
     """Who asks, as what they are here."""
-    return Doer(request.user, login_of(request).role)
+    return Doer(request.user, getattr(request.auth, "role", None))
 
 
 def validated(kind: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
