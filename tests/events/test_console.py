@@ -307,3 +307,8 @@ def test_no_list_counts_without_end(name, platform, letter):
 def test_letters_shown_are_of_the_status_asked_for(operator, letter):
     DeadLetter.objects.update(status="discarded")
     assert "no such case" not in operator.get(LETTERS).content.decode()
+
+
+def test_the_journey_leads_to_the_letter(viewer, letter):
+    page = viewer.get("/admin/journey/", {"id": str(letter.event_id)}).content.decode()
+    assert page_of(letter) in page

@@ -24,7 +24,7 @@ from axiom.errors import AxiomError
 
 from .acts import NeededReasonForm, ReasonForm, act_page, found
 from .edit_letter import edit_page
-from .history import GroupFilter, as_uuid, indented, journey_link
+from .history import GroupFilter, as_uuid, as_written, indented, journey_link
 from .lists import EventsAdmin
 from .redrive_matching import redrive_page
 
@@ -177,7 +177,7 @@ class DeadLetterAdmin(EventsAdmin):
 
     @display(description=_("stack"))
     def shown_stack(self, letter: DeadLetter) -> str:
-        return format_html('<pre class="overflow-x-auto" tabindex="0">{}</pre>', letter.stack)
+        return as_written(letter.stack)
 
     # Acting on those that are ticked
 

@@ -66,7 +66,12 @@ def journey_link(event_id: UUID | None) -> str:
 def indented(text: str) -> str:
     with contextlib.suppress(ValueError):  # What is no JSON is shown as it is.
         text = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
-    return format_html('<pre class="overflow-x-auto" tabindex="0">{}</pre>', text)
+    return as_written(text)
+
+
+def as_written(text: str) -> str:
+    """Text whose lines count, broken where the window ends."""
+    return format_html('<pre class="ax-text">{}</pre>', text)
 
 
 @admin.register(OutboxEvent)
