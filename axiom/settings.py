@@ -234,6 +234,9 @@ SPECTACULAR_SETTINGS = {
         "ProcessStatus": "apps.processes.models.ProcessInstance.Status",
         "WorkItemStatus": "apps.processes.models.WorkItem.Status",
         "RoleName": "axiom.roles.Role",
+        "AlertStatus": "apps.watch.models.Alert.Status",
+        "Severity": "apps.watch.severity.Severity",
+        "Channel": "apps.watch.models.Channel",
     },
 }
 
@@ -283,6 +286,17 @@ WATCH_ESCALATION = [
 ]
 WATCH_ABSENCE_SCAN_SECONDS = env.int("WATCH_ABSENCE_SCAN_SECONDS", default=5)
 WATCH_ESCALATION_SCAN_SECONDS = env.int("WATCH_ESCALATION_SCAN_SECONDS", default=300)
+# What is promised: 95 % acknowledged and resolved within, and at most so many raised for nothing.
+WATCH_SLA = {
+    "acknowledge_seconds": env.float("WATCH_SLA_ACKNOWLEDGE_SECONDS", default=15 * 60),
+    "resolve_seconds": env.float("WATCH_SLA_RESOLVE_SECONDS", default=24 * 3600),
+    "false_positive_share": env.float("WATCH_SLA_FALSE_POSITIVE_SHARE", default=0.1),
+}
+# Who is told when something is wrong with Axiom itself; no tenant named: all of them.
+WATCH_SYSTEM_TENANTS = env.list("WATCH_SYSTEM_TENANTS", default=[])
+WATCH_SYSTEM_ROLES = env.list("WATCH_SYSTEM_ROLES", default=["admin", "engineer"])
+WATCH_SYSTEM_CHANNELS = env.list("WATCH_SYSTEM_CHANNELS", default=["in_app", "email", "slack"])
+WATCH_SYSTEM_SCAN_SECONDS = env.int("WATCH_SYSTEM_SCAN_SECONDS", default=60)
 
 # --- Notifications ----------------------------------------------------------------------------
 NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", default=30)
@@ -333,6 +347,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "escalate": {
         "task": "apps.watch.tasks.escalate",
         "schedule": WATCH_ESCALATION_SCAN_SECONDS,
+    },
+    "watch the system": {
+        "task": "apps.watch.tasks.watch_system",
+        "schedule": WATCH_SYSTEM_SCAN_SECONDS,
     },
 }
 CELERY_TIMEZONE = "UTC"

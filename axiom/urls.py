@@ -13,6 +13,7 @@ api = [
     path("", include("apps.cases.urls")),
     path("", include("apps.notifications.urls")),
     path("", include("apps.processes.urls")),
+    path("", include("apps.watch.urls")),
 ]
 
 urlpatterns = [

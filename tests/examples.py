@@ -307,3 +307,31 @@ def agent_knowledge(scene: Scene) -> Model:
     from apps.processes import services
 
     return services.teach(agent="gpt-4o", summary=MARK, by=scene.alice)
+
+
+@example("/api/v1/alerts/<pk>/", model="watch.Alert")
+def alert(scene: Scene) -> Model:
+    from django.utils import timezone
+
+    from apps.watch.matches import Match
+    from apps.watch.models import Alert
+    from apps.watch.services import raise_alerts
+    from apps.watch.severity import Severity
+
+    now = timezone.now()
+    match = Match(
+        tenant_id=scene.acme.pk, subscription_id=None, severity=Severity.CRITICAL,
+        event_type="CASH_LOW", aggregate_type="case", aggregate_id="c1", case_id=None,
+        event_id=None, occurred_at=now, message=MARK, facts={"seen": MARK},
+    )  # fmt: skip
+    raise_alerts([match], now=now)
+    return Alert.objects.get()
+
+
+@example("/api/v1/escalation-steps/<pk>/", model="watch.EscalationStep")
+def escalation_step(scene: Scene) -> Model:
+    from apps.watch.services.change_policy import save_step
+
+    return save_step(
+        severity="HIGH", level=1, after_minutes=5, audience="admin", channels=["email"]
+    )

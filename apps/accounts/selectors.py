@@ -1,7 +1,7 @@
 """What accounts know: who is logged in, who belongs where."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.contrib.auth import HASH_SESSION_KEY
@@ -93,6 +93,10 @@ def open_logins_of(user_id: Any) -> QuerySet[LoginSession]:
 
 def members_of(tenant_id: uuid.UUID) -> QuerySet[Membership]:
     return Membership.objects.filter(tenant_id=tenant_id).select_related("user")
+
+
+def users_by_id(user_ids: Collection[uuid.UUID | str]) -> QuerySet[User]:
+    return User.objects.filter(pk__in=user_ids)
 
 
 def tenant_by_id(tenant_id: uuid.UUID) -> Tenant | None:

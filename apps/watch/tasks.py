@@ -7,6 +7,14 @@ from django.utils import timezone
 
 
 @shared_task  # type: ignore[untyped-decorator]
+def watch_system() -> int:
+    """Raise alerts for what is wrong with Axiom itself."""
+    from apps.watch.services.watch_system import watch_system
+
+    return watch_system(now=timezone.now())
+
+
+@shared_task  # type: ignore[untyped-decorator]
 def escalate() -> int:
     """Tell the next in line of alerts that nobody acknowledged in time."""
     from apps.watch import services

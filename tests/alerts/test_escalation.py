@@ -6,7 +6,7 @@ import pytest
 
 from apps.cases import services as cases
 from apps.watch.models import Escalation, EscalationStep
-from apps.watch.services import acknowledge, dismiss, escalate_due, resolve
+from apps.watch.services import acknowledge, dismiss, escalate_due, raise_alerts, resolve
 
 from .conftest import at
 
@@ -143,8 +143,8 @@ def test_an_inactive_step_ends_the_escalation_before_it(happens, acme, said):
     assert len(said("ALERT_ESCALATED")) == 1
 
 
-def test_many_are_due_and_each_is_told_once(happens, said):
-    for n in range(120):
-        happens(0, severity="CRITICAL", aggregate_id=f"c{n}")
+def test_many_are_due_and_each_is_told_once(match, said):
+    due = [match(0, severity="CRITICAL", aggregate_id=f"c{n}") for n in range(120)]
+    raise_alerts(due, now=at(0))
     assert escalate_due(now=at(1)) == 120
     assert len({told["alert_id"] for told in said("ALERT_ESCALATED")}) == 120

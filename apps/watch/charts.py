@@ -1,0 +1,58 @@
+"""Charts as numbers that a template draws: no library, no script, dark where the page is dark."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT, LEFT, BOTTOM = 640.0, 200.0, 8.0, 24.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    x: float
+    y: float
+    width: float
+    height: float
+    middle: float
+    label: str
+    value: str
+    is_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Bars, and a line for what was promised."""
+
+    title: str
+    promise: str
+    promise_y: float
+    bars: list[Bar]
+    width: float = WIDTH
+    height: float = HEIGHT
+    base: float = HEIGHT - BOTTOM
+
+
+def chart(
+    title: str, points: Sequence[tuple[str, float | None, str]], *, promise: float, told: str
+) -> Chart:
+    """A chart of (label, value, value in words); a month without a value has no bar."""
+    most = max([promise * 1.25, *(value for _, value, _ in points if value is not None)])
+    base = HEIGHT - BOTTOM
+    reach = (base - 20) / most
+    step = (WIDTH - 2 * LEFT) / max(1, len(points))
+    bars = [
+        _bar(LEFT + number * step, step, (value or 0.0) * reach, base, label, words,
+             is_over=value is not None and value > promise)
+        for number, (label, value, words) in enumerate(points)
+    ]  # fmt: skip
+    return Chart(title, told, round(base - promise * reach, 1), bars)
+
+
+def _bar(
+    x: float, step: float, height: float, base: float, label: str, words: str, *, is_over: bool
+) -> Bar:
+    width = min(56.0, step * 0.6)
+    left = x + (step - width) / 2
+    return Bar(
+        round(left, 1), round(base - height, 1), round(width, 1), round(height, 1),
+        round(x + step / 2, 1), label, words, is_over,
+    )  # fmt: skip

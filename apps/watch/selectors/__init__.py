@@ -1,0 +1,30 @@
+"""What watch knows."""
+
+from .alerts import (
+    Stage,
+    alerts,
+    events_of,
+    history_of,
+    is_still_unread,
+    next_stage,
+    stages_of,
+    watching,
+)
+from .recipients import Recipient, recipients_of
+from .sla import By, Figures, sla
+
+__all__ = [
+    "By",
+    "Figures",
+    "Recipient",
+    "Stage",
+    "alerts",
+    "events_of",
+    "history_of",
+    "is_still_unread",
+    "next_stage",
+    "recipients_of",
+    "sla",
+    "stages_of",
+    "watching",
+]

@@ -1,0 +1,15 @@
+from django.urls import include, path
+from rest_framework.routers import SimpleRouter
+
+from apps.watch.api import alerts, escalation_steps, sla
+
+router = SimpleRouter()
+router.register("alerts", alerts.AlertsResource, basename="alert")
+router.register(
+    "escalation-steps", escalation_steps.EscalationStepsResource, basename="escalation-step"
+)
+
+urlpatterns = [
+    path("alerts/sla/", sla.SlaView.as_view(), name="alert-sla"),
+    path("", include(router.urls)),
+]
