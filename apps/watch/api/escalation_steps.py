@@ -37,7 +37,6 @@ class EscalationStepsResource(FullResource):
     filterset_fields = ("severity",)
     ordering_fields = ("level",)
     may_write = ADMINS
-    lookup_value_regex = r"\d{1,18}"
 
     def get_queryset(self) -> QuerySet[EscalationStep]:
         steps: QuerySet[EscalationStep] = EscalationStep.objects.order_by("severity", "level")
