@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.cases import selectors, services
-from apps.cases.api.people import PersonSerializer
+from apps.cases.api.people import ColleagueSerializer
 from apps.cases.models import Case, CaseMember
 from apps.cases.transitions import reachable_from
 from axiom.api.views import Changed, Listed, Made, Resource, Shown
@@ -24,7 +24,7 @@ MOST_MEMBERS = 200
 class CaseSerializer(serializers.ModelSerializer[Case]):
     """A case in a list."""
 
-    manager = PersonSerializer(allow_null=True)
+    manager = ColleagueSerializer(allow_null=True)
 
     class Meta:
         model = Case
@@ -41,8 +41,8 @@ class CaseInFullSerializer(serializers.ModelSerializer[Case]):
     change with each comment, and who edits the case would be refused for nothing.
     """
 
-    manager = PersonSerializer(allow_null=True)
-    opened_by = PersonSerializer(allow_null=True)
+    manager = ColleagueSerializer(allow_null=True)
+    opened_by = ColleagueSerializer(allow_null=True)
     members = serializers.SerializerMethodField()
     next_statuses = serializers.SerializerMethodField(help_text="Where it may go from here.")
 
@@ -53,10 +53,10 @@ class CaseInFullSerializer(serializers.ModelSerializer[Case]):
             "manager", "members", "issue_threshold", "opened_by", "opened_at", "closed_at",
         )  # fmt: skip
 
-    @extend_schema_field(PersonSerializer(many=True))
+    @extend_schema_field(ColleagueSerializer(many=True))
     def get_members(self, case: Case) -> Any:
         people = sorted((member.user for member in case.memberships.all()), key=str)
-        return PersonSerializer(people, many=True).data
+        return ColleagueSerializer(people, many=True).data
 
     @extend_schema_field({"type": "array", "items": {"type": "string"}})
     def get_next_statuses(self, case: Case) -> list[str]:
@@ -99,11 +99,11 @@ class AssignmentSerializer(serializers.Serializer[Any]):
     )
 
 
-class ReasonSerializer(serializers.Serializer[Any]):
+class CaseReasonSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(required=False, allow_blank=True, default="", max_length=2000)
 
 
-class MoveSerializer(ReasonSerializer):
+class MoveSerializer(CaseReasonSerializer):
     status = serializers.ChoiceField(choices=Case.Status.choices)
 
 
@@ -193,18 +193,18 @@ class CasesResource(Listed, Shown, Made, Changed, Resource):
         case, given = self.get_object(), _validated(MoveSerializer, request)
         return self.answer(services.change_status(case=case, **given))
 
-    @extend_schema(request=ReasonSerializer, responses=CaseInFullSerializer)
+    @extend_schema(request=CaseReasonSerializer, responses=CaseInFullSerializer)
     @action(detail=True, methods=["post"])
     def close(self, request: Request, pk: str) -> Response:
         """Close it; what still falls due in it is no longer watched."""
-        case, given = self.get_object(), _validated(ReasonSerializer, request)
+        case, given = self.get_object(), _validated(CaseReasonSerializer, request)
         return self.answer(services.close_case(case=case, **given))
 
-    @extend_schema(request=ReasonSerializer, responses=CaseInFullSerializer)
+    @extend_schema(request=CaseReasonSerializer, responses=CaseInFullSerializer)
     @action(detail=True, methods=["post"])
     def reopen(self, request: Request, pk: str) -> Response:
         """Open it again, with all that it had."""
-        case, given = self.get_object(), _validated(ReasonSerializer, request)
+        case, given = self.get_object(), _validated(CaseReasonSerializer, request)
         return self.answer(services.reopen_case(case=case, **given))
 
     @extend_schema(responses=SummarySerializer)

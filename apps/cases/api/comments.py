@@ -7,13 +7,13 @@ from rest_framework import serializers
 
 from apps.cases import services
 from apps.cases.api.of_case import OfCaseResource
-from apps.cases.api.people import PersonSerializer
+from apps.cases.api.people import ColleagueSerializer
 from apps.cases.models import Comment
 from axiom.api.views import Listed, Made, Removed, Shown
 
 
 class CommentSerializer(serializers.ModelSerializer[Comment]):
-    author = PersonSerializer()
+    author = ColleagueSerializer()
 
     class Meta:
         model = Comment

@@ -5,6 +5,6 @@ from typing import Any
 from rest_framework import serializers
 
 
-class PersonSerializer(serializers.Serializer[Any]):
+class ColleagueSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField(source="__str__")

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from apps.cases import services
 from apps.cases.api.of_case import DueFilter, OfCaseResource, by_status
-from apps.cases.api.people import PersonSerializer
+from apps.cases.api.people import ColleagueSerializer
 from apps.cases.models import Approval, Deadline, Payment, Review
 from apps.cases.transitions import TRANSITIONS
 from axiom.api.views import Changed, Listed, Made, Shown
@@ -81,9 +81,9 @@ class ReviewEndSerializer(serializers.Serializer[Any]):
     outcome = serializers.CharField(required=False, allow_blank=True, default="", max_length=10_000)
 
 
-class ApprovalSerializer(serializers.ModelSerializer[Approval]):
-    approver = PersonSerializer(allow_null=True)
-    settled_by = PersonSerializer(allow_null=True)
+class CaseApprovalSerializer(serializers.ModelSerializer[Approval]):
+    approver = ColleagueSerializer(allow_null=True)
+    settled_by = ColleagueSerializer(allow_null=True)
 
     class Meta:
         model = Approval
@@ -202,26 +202,26 @@ class ApprovalsResource(PlannedResource):
 
     model = Approval
     related = ("approver", "settled_by")
-    serializer_class = ApprovalSerializer
+    serializer_class = CaseApprovalSerializer
     input_serializer_class = NewApprovalSerializer
     filterset_class = ApprovalFilter
 
     def make(self, data: dict[str, Any]) -> Approval:
         return services.request_approval(case=self.case, **data)
 
-    @extend_schema(request=NoteSerializer, responses=ApprovalSerializer)
+    @extend_schema(request=NoteSerializer, responses=CaseApprovalSerializer)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, case_id: str, pk: str) -> Response:
         """Say yes."""
         return self._decided(services.approve, request)
 
-    @extend_schema(request=NoteSerializer, responses=ApprovalSerializer)
+    @extend_schema(request=NoteSerializer, responses=CaseApprovalSerializer)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, case_id: str, pk: str) -> Response:
         """Say no."""
         return self._decided(services.reject, request)
 
-    @extend_schema(request=NoteSerializer, responses=ApprovalSerializer)
+    @extend_schema(request=NoteSerializer, responses=CaseApprovalSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, case_id: str, pk: str) -> Response:
         """It is no longer needed."""
