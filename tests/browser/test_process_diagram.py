@@ -58,11 +58,12 @@ def test_the_mark_moves_with_the_process(visit, alice, acme, instance):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_every_page_about_it_is_in_order(visit, alice, instance, width):
+def test_every_page_about_it_is_in_order(visit, alice, acme, instance, width):
     window = visit(width=width)
     window.log_in(alice)
     version = instance.version
-    rows = [instance, instance.work_items.get(), version, version.definition]
+    with acting(tenant_id=acme.pk):
+        rows = [instance, instance.work_items.get(), version, version.definition]
     pages = [f"/admin/processes/{row._meta.model_name}/{row.pk}/change/" for row in rows]
     adding = ("processdefinition", "processversion", "agentknowledge")
     pages += [f"/admin/processes/{name}/add/" for name in adding]

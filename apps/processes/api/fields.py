@@ -12,7 +12,7 @@ WHO_DEFINES: Roles = frozenset({Role.ADMIN, Role.MANAGER, Role.ENGINEER})
 WHO_LEADS: Roles = frozenset({Role.ADMIN, Role.MANAGER})
 
 
-class PersonSerializer(serializers.Serializer[Any]):
+class AssigneeSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     email = serializers.EmailField()
     name = serializers.CharField()

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.processes import selectors, services
-from apps.processes.api.fields import PersonSerializer, doer_of, validated
+from apps.processes.api.fields import AssigneeSerializer, doer_of, validated
 from apps.processes.models import WorkItem, WorkItemStep
 from axiom.api.views import Listed, Resource, Shown
 from axiom.roles import Role
@@ -22,7 +22,7 @@ class WorkItemSerializer(serializers.ModelSerializer[WorkItem]):
     process_id = serializers.UUIDField(source="instance_id")
     process_title = serializers.CharField(source="instance.title")
     case_id = serializers.UUIDField(source="instance.case_id", allow_null=True)
-    assignee = PersonSerializer(allow_null=True)
+    assignee = AssigneeSerializer(allow_null=True)
 
     class Meta:
         model = WorkItem
@@ -50,7 +50,7 @@ class WorkItemInFullSerializer(WorkItemSerializer):
         )  # fmt: skip
 
 
-class ResultSerializer(serializers.Serializer[Any]):
+class WorkItemResultSerializer(serializers.Serializer[Any]):
     result = serializers.DictField(
         required=False, default=dict, help_text="Becomes part of the process's variables."
     )
@@ -60,7 +60,7 @@ class ResultSerializer(serializers.Serializer[Any]):
     )  # fmt: skip
 
 
-class ApprovalSerializer(serializers.Serializer[Any]):
+class WorkItemApprovalSerializer(serializers.Serializer[Any]):
     result = serializers.DictField(
         required=False, allow_null=True, default=None, help_text="The corrected result, if it is."
     )
@@ -71,7 +71,7 @@ class ApprovalSerializer(serializers.Serializer[Any]):
     )  # fmt: skip
 
 
-class RejectionSerializer(serializers.Serializer[Any]):
+class WorkItemRejectionSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=2000)
     lesson = serializers.CharField(max_length=2000, required=False, allow_blank=True, default="")
     do_it_myself = serializers.BooleanField(
@@ -79,7 +79,7 @@ class RejectionSerializer(serializers.Serializer[Any]):
     )
 
 
-class DelegationSerializer(serializers.Serializer[Any]):
+class WorkItemDelegationSerializer(serializers.Serializer[Any]):
     to = serializers.UUIDField(help_text="A member of this tenant who is no viewer.")
     note = serializers.CharField(max_length=500, required=False, allow_blank=True, default="")
 
@@ -136,32 +136,32 @@ class WorkItemsResource(Listed, Shown, Resource):
         """Take it into one's own hands."""
         return self._act(services.start_work)
 
-    @extend_schema(request=ResultSerializer, responses=WorkItemInFullSerializer)
+    @extend_schema(request=WorkItemResultSerializer, responses=WorkItemInFullSerializer)
     @action(detail=True, methods=["post"])
     def submit(self, request: Request, pk: str) -> Response:
         """Hand in a result. Unless it needs approval, the work is done."""
-        return self._act(services.submit_work, ResultSerializer)
+        return self._act(services.submit_work, WorkItemResultSerializer)
 
-    @extend_schema(request=ResultSerializer, responses=WorkItemInFullSerializer)
+    @extend_schema(request=WorkItemResultSerializer, responses=WorkItemInFullSerializer)
     @action(detail=True, methods=["post"])
     def complete(self, request: Request, pk: str) -> Response:
         """Finish work whose result needs no approval."""
-        return self._act(services.complete_work, ResultSerializer)
+        return self._act(services.complete_work, WorkItemResultSerializer)
 
-    @extend_schema(request=ApprovalSerializer, responses=WorkItemInFullSerializer)
+    @extend_schema(request=WorkItemApprovalSerializer, responses=WorkItemInFullSerializer)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
         """Let a submitted result count, as it is or corrected."""
-        return self._act(services.approve_work, ApprovalSerializer)
+        return self._act(services.approve_work, WorkItemApprovalSerializer)
 
-    @extend_schema(request=RejectionSerializer, responses=WorkItemInFullSerializer)
+    @extend_schema(request=WorkItemRejectionSerializer, responses=WorkItemInFullSerializer)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
         """Refuse a submitted result; a new work item asks for it again."""
-        return self._act(services.reject_work, RejectionSerializer)
+        return self._act(services.reject_work, WorkItemRejectionSerializer)
 
-    @extend_schema(request=DelegationSerializer, responses=WorkItemInFullSerializer)
+    @extend_schema(request=WorkItemDelegationSerializer, responses=WorkItemInFullSerializer)
     @action(detail=True, methods=["post"])
     def delegate(self, request: Request, pk: str) -> Response:
         """Give it, or its approval, to somebody else."""
-        return self._act(services.delegate_work, DelegationSerializer)
+        return self._act(services.delegate_work, WorkItemDelegationSerializer)
