@@ -123,12 +123,12 @@ class DeadLetterAdmin(EventsAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[DeadLetter], search_term: str
     ) -> tuple[QuerySet[DeadLetter], bool]:
-        name = search_term.strip()
+        name, rows = search_term.strip(), queryset.defer("stack", "raw", "fields")
         if not name:
-            return queryset.defer("stack", "raw", "fields"), False
+            return rows, False
         event_id = as_uuid(name)
         wanted = Q(trace_id=name) | Q(aggregate_id=name)
-        return queryset.filter(wanted | Q(event_id=event_id) if event_id else wanted), False
+        return rows.filter(wanted | Q(event_id=event_id) if event_id else wanted), False
 
     def figure(self, request: HttpRequest) -> Figure | None:
         """How many are open, counted as far as a list goes."""
