@@ -64,7 +64,7 @@ def test_an_event_is_handled_and_its_proof_written(log, carry, bus, happen):
     assert log == [("t1", 1)]
     proof = InboxEntry.objects.get(event_id=event_id)
     assert (proof.group, proof.outcome, proof.worker) == (GROUP, "done", "w1")
-    assert bus.state("axiom:events").groups[0].pending == 0
+    assert all(group.pending == 0 for group in bus.state("axiom:events").groups)
 
 
 def test_an_event_delivered_twice_is_handled_once(log, carry, bus, happen, relay):
@@ -133,7 +133,7 @@ def test_an_event_that_no_handler_wants_is_only_acknowledged(carry, bus, happen,
     worker(bus).step()
 
     assert not InboxEntry.objects.exists()
-    (group,) = bus.state("axiom:events").groups
+    (group,) = (g for g in bus.state("axiom:events").groups if g.group == GROUP)
     assert (group.lag, group.pending) == (0, 0)
 
 
