@@ -23,9 +23,11 @@ django: Any = get_asgi_application()
 
 # After Django is set up: they read its settings and its models.
 from apps.notifications.live import stream
+from axiom.body_limit import BodyLimit
 
 event_stream: Any = stream.event_stream
 alert_socket: Any = stream.alert_socket
+bounded: Any = BodyLimit(django, settings.REQUEST_MAX_BYTES)
 
 application = ProtocolTypeRouter(
     {
@@ -34,7 +36,7 @@ application = ProtocolTypeRouter(
                 path("api/v1/notifications/stream", event_stream),
                 path("api/v1/events/stream", event_stream),
                 path("api/notifications/stream", event_stream),
-                re_path("", django),
+                re_path("", bounded),
             ]
         ),
         "websocket": URLRouter([path("ws/alerts/", alert_socket)]),
