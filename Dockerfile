@@ -10,8 +10,13 @@ ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     AXIOM_PRODUCTION=1 \
     AXIOM_DIR=/var/lib/axiom
+# Reads scans; Korean is not among the languages it brings.
+RUN apt-get update -qq \
+    && apt-get install -qq --yes --no-install-recommends tesseract-ocr tesseract-ocr-kor \
+    && rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 10001 --home-dir /var/lib/axiom axiom \
-    && install --directory --owner axiom --group axiom /var/lib/axiom /var/lib/axiom/metrics
+    && install --directory --owner axiom --group axiom /var/lib/axiom /var/lib/axiom/metrics \
+        /var/lib/axiom/documents
 COPY --from=requirements /opt/venv /opt/venv
 WORKDIR /srv/axiom
 COPY manage.py ./

@@ -3,8 +3,6 @@
 import pytest
 from django.conf import settings
 
-from tests.databases import django_db_setup  # noqa: F401
-
 PASSWORD = "correct horse battery"
 
 

@@ -30,6 +30,10 @@ _REFUSALS = {
     "pages": errors.TooManyPages,
     "template": errors.TemplateFails,
 }
+_CRASHES: dict[str, type[AxiomError]] = {
+    "make": errors.TemplateFails,
+    "variables": errors.TemplateFails,
+}
 _TICK_SECONDS = 0.2
 
 
@@ -46,8 +50,8 @@ def run(
     try:
         answer = json.loads(output)
     except ValueError:
-        # It crashed, or its limits ended it: whatever the file is, it is not one to be read.
-        raise errors.BrokenDocument from None
+        # It crashed, or its limits ended it.
+        raise _CRASHES.get(verb, errors.BrokenDocument) from None
     if refusal := answer.get("refused"):
         raise error_of(refusal, answer.get("detail", ""))
     return dict(answer)

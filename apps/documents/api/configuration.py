@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -81,27 +81,21 @@ class PatternsResource(FullResource):
         services.remove_pattern(row)
 
 
-class TemplateField(serializers.CharField):
-    """The name of an active template of the tenant."""
-
-    default_error_messages = {"unknown": _("There is no such template, or it is not active.")}
-
-    def to_internal_value(self, data: Any) -> Any:
-        template = selectors.find_template(super().to_internal_value(data))
-        if template is None:
-            self.fail("unknown")
-        return template
-
-
 class DocumentOrderSerializer(serializers.Serializer[Any]):
     """What to make: a template's name, a case, and values for the gaps."""
 
-    template = TemplateField(max_length=50)
+    template = serializers.CharField(max_length=50)
     case = CaseField()
     format = serializers.ChoiceField(choices=["pdf", "docx"], default="pdf")
     data = serializers.DictField(required=False, default=dict)  # type: ignore[assignment]
     title = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
     workitem_id = serializers.UUIDField(required=False, allow_null=True, default=None)
+
+    def validate_template(self, name: str) -> DocumentTemplate:
+        template = selectors.find_template(name)
+        if template is None:
+            raise serializers.ValidationError(_("There is no such template, or it is not active."))
+        return template
 
 
 class GenerateView(ApiView):
