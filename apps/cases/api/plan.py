@@ -101,7 +101,7 @@ class NewApprovalSerializer(serializers.ModelSerializer[Approval]):
         fields = ("title", "due_at", "approver_id")
 
 
-class NoteSerializer(serializers.Serializer[Any]):
+class SettlementNoteSerializer(serializers.Serializer[Any]):
     note = serializers.CharField(required=False, allow_blank=True, default="", max_length=10_000)
 
 
@@ -209,25 +209,25 @@ class ApprovalsResource(PlannedResource):
     def make(self, data: dict[str, Any]) -> Approval:
         return services.request_approval(case=self.case, **data)
 
-    @extend_schema(request=NoteSerializer, responses=CaseApprovalSerializer)
+    @extend_schema(request=SettlementNoteSerializer, responses=CaseApprovalSerializer)
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, case_id: str, pk: str) -> Response:
         """Say yes."""
         return self._decided(services.approve, request)
 
-    @extend_schema(request=NoteSerializer, responses=CaseApprovalSerializer)
+    @extend_schema(request=SettlementNoteSerializer, responses=CaseApprovalSerializer)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, case_id: str, pk: str) -> Response:
         """Say no."""
         return self._decided(services.reject, request)
 
-    @extend_schema(request=NoteSerializer, responses=CaseApprovalSerializer)
+    @extend_schema(request=SettlementNoteSerializer, responses=CaseApprovalSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, case_id: str, pk: str) -> Response:
         """It is no longer needed."""
         return self._decided(services.cancel_approval, request)
 
     def _decided(self, decide: Any, request: Request) -> Response:
-        approval, serializer = self.get_object(), NoteSerializer(data=request.data)
+        approval, serializer = self.get_object(), SettlementNoteSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         return self.answer(decide(approval=approval, by=request.user, **serializer.validated_data))
