@@ -1,4 +1,4 @@
-"""Why a subscription is refused."""
+"""Why a subscription, or an act on an alert, is refused."""
 
 from axiom.errors import AxiomError
 
@@ -37,3 +37,27 @@ class EventNotStored(AxiomError):
     """This event is not there, or not any more."""
 
     code, status = "event_not_stored", 404
+
+
+class AlreadyAcknowledged(AxiomError):
+    """Somebody acknowledged this alert already."""
+
+    code, status = "alert_already_acknowledged", 409
+
+
+class AlertSettled(AxiomError):
+    """This alert was dismissed or resolved already."""
+
+    code, status = "alert_settled", 409
+
+
+class RootCauseMissing(AxiomError):
+    """Say what caused it before it is resolved."""
+
+    code, status = "root_cause_missing", 409
+
+
+class NothingSaid(AxiomError):
+    """Say it in words."""
+
+    code, status = "nothing_said", 400

@@ -30,3 +30,5 @@ class Match:
     """One sentence in the tenant's language."""
     facts: dict[str, Any] = field(default_factory=dict)
     """JSON-native: the kind of rule and the values seen; what `explain` and texts need."""
+    trace_id: str = ""
+    """Of that event: what follows from it belongs to the same trace."""

@@ -9,9 +9,9 @@ from django.utils import timezone
 @shared_task  # type: ignore[untyped-decorator]
 def watch_system() -> int:
     """Raise alerts for what is wrong with Axiom itself."""
-    from apps.watch.services.watch_system import watch_system
+    from apps.watch import services
 
-    return watch_system(now=timezone.now())
+    return services.watch_system(now=timezone.now())
 
 
 @shared_task  # type: ignore[untyped-decorator]

@@ -13,6 +13,7 @@ from apps.events import catalog
 from apps.events.errors import UnknownEventType
 
 Facts = Mapping[str, Any]
+SYSTEM = "system"
 
 
 def message(event_type: str, facts: Facts, language: str = "") -> str:
@@ -25,6 +26,16 @@ def sentence(event_type: str, facts: Facts) -> str:
     """The sentence in the reader's language."""
     tell = _SENTENCES.get(facts.get("rule", ""), _of_event)
     return tell(event_type, facts)
+
+
+def told(event_type: str, facts: Facts, written: str) -> str:
+    """The sentence in the reader's language; as it was written, where the facts do not make one."""
+    if facts.get("rule") in (None, SYSTEM):
+        return written
+    try:
+        return sentence(event_type, facts)
+    except (LookupError, TypeError, ValueError):
+        return written  # Its facts are of another time, and had other names.
 
 
 def label(event_type: str) -> str:

@@ -150,3 +150,20 @@ def test_a_step_that_makes_no_sense_is_refused(alice_api, wrong):
     step = {"severity": "HIGH", "level": 1, "after_minutes": 10, "audience": "admin",
             "channels": ["sms"]}  # fmt: skip
     assert alice_api.post(STEPS, step | wrong).status_code == 400
+
+
+def test_an_alert_is_told_in_the_readers_language(happens, alice, alice_api):
+    facts = {"rule": "pattern", "value": 3, "window_hours": 2}
+    alert = happens(0, facts=facts, message="as it was written")
+    english = alice_api.get(f"{ALERTS}{alert.pk}/").json()["message"]
+    assert english == "Cash running low: 3 times within 2 hours"
+    alice.language = "ko"
+    alice.save()
+    korean = alice_api.get(f"{ALERTS}{alert.pk}/").json()["message"]
+    assert korean not in (english, "as it was written")
+
+
+@pytest.mark.parametrize("facts", [{}, {"rule": "system"}, {"rule": "pattern"}])
+def test_facts_that_make_no_sentence_leave_the_written_one(happens, alice_api, facts):
+    alert = happens(0, facts=facts, message="as it was written")
+    assert alice_api.get(f"{ALERTS}{alert.pk}/").json()["message"] == "as it was written"

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.events.ids import uuid7
+from apps.events.models import OutboxEvent
 from apps.watch.matches import Match
 from apps.watch.models import Alert, AlertEvent, AlertHistory, AlertWatcher
 from apps.watch.services import acknowledge, dismiss, raise_alerts, resolve
@@ -191,6 +192,12 @@ def test_the_first_hundred_events_are_kept_and_all_are_counted(match):
 def test_a_system_alert_has_no_watcher_and_is_told_all_the_same(happens, said):
     alert = happens(subscription_id=None)
     assert (len(watchers(alert)), said()[0]["subscription_id"]) == (0, None)
+
+
+def test_what_follows_from_an_event_belongs_to_its_trace(happens):
+    alert = happens(trace_id="a" * 32)
+    (told,) = OutboxEvent.objects.all()
+    assert (told.trace_id, told.causation_id) == ("a" * 32, alert.event_id)
 
 
 def test_a_clock_that_is_ahead_makes_no_alert_of_the_future(happens):

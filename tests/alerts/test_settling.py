@@ -4,8 +4,8 @@ import pytest
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from apps.events.context import acting
+from apps.watch.errors import AlertSettled, AlreadyAcknowledged, NothingSaid, RootCauseMissing
 from apps.watch.models import Alert, AlertHistory
-from apps.watch.refusals import AlertSettled, AlreadyAcknowledged, NothingSaid, RootCauseMissing
 from apps.watch.services import (
     acknowledge,
     dismiss,

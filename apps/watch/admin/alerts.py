@@ -145,7 +145,7 @@ class AlertAdmin(TenantAdmin):
     form = DeedForm
 
     list_display = (
-        "message", "shown_severity", "shown_status", "detected_at", "count", "flaps", "next_at",
+        "__str__", "shown_severity", "shown_status", "detected_at", "count", "flaps", "next_at",
     )  # fmt: skip
     list_filter = (
         "status",
@@ -159,7 +159,7 @@ class AlertAdmin(TenantAdmin):
     inlines = (HistoryInline, EscalationInline, EventInline, WatcherInline)
     actions = ("acknowledge_chosen", "dismiss_chosen", "false_positive_chosen")
     readonly_fields = (
-        "message", "shown_severity", "shown_status", "what_next", "event_type", "aggregate_type",
+        "told_message", "shown_severity", "shown_status", "what_next", "event_type", "aggregate_type",
         "aggregate_id", "shown_case", "count", "detected_at", "last_seen_at", "acknowledged_at",
         "acknowledged_by", "team_lead", "team_notified_at", "root_cause", "resolved_at",
         "dismissed_at", "settled_by", "false_positive", "reopened", "flapping_since",
@@ -185,6 +185,10 @@ class AlertAdmin(TenantAdmin):
     def construct_change_message(self, request: HttpRequest, form: Any, *args: Any) -> Any:
         label, _act = DEEDS[form.cleaned_data["deed"]]
         return str(label)
+
+    @display(description=_("message"))  # type: ignore[untyped-decorator]
+    def told_message(self, alert: Alert) -> str:
+        return alert.told()
 
     @display(description=_("severity"), ordering="rank", label=SEVERITY_COLOURS)  # type: ignore[untyped-decorator]
     def shown_severity(self, alert: Alert) -> str:

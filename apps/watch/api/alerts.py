@@ -24,6 +24,7 @@ LONGEST = 10_000
 
 
 class AlertSerializer(serializers.ModelSerializer[Alert]):
+    message = serializers.CharField(source="told", help_text="In your language.")
     flapping = serializers.BooleanField(source="is_flapping")
     escalates_at = serializers.SerializerMethodField(
         help_text="When the next in line is told, unless somebody acknowledges."

@@ -41,6 +41,7 @@ def of_event(watcher: Watcher, rule: Plain, event: Occurrence) -> Match:
         watcher.tenant_id, watcher.id, watcher.severity, event.event_type, event.aggregate_type,
         event.aggregate_id, event.case_id, event.event_id, event.occurred_at,
         texts.message(event.event_type, facts, watcher.language), facts,
+        event.envelope("trace_id", ""),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from apps.events.ids import uuid7
+from apps.watch import texts
 from apps.watch.severity import Severity
 from axiom.tenancy import TenantOwned
 
@@ -140,7 +141,11 @@ class Alert(TenantOwned):
         ]
 
     def __str__(self) -> str:
-        return self.message
+        return self.told()
+
+    def told(self) -> str:
+        """The message in the reader's language."""
+        return texts.told(self.event_type, self.facts, self.message)
 
     @property
     def is_open(self) -> bool:

@@ -1,5 +1,6 @@
 """What watch does."""
 
+from .change_policy import remove_step, save_step
 from .escalate import escalate_due
 from .fire import fire_due
 from .follow_up import record_action, record_root_cause, record_team_notified
@@ -20,6 +21,7 @@ from .subscribe import (
 )
 from .try_rule import explain_rule, explain_subscription, try_rule
 from .watch import watch_events
+from .watch_system import watch_system
 
 __all__ = [
     "acknowledge",
@@ -37,7 +39,9 @@ __all__ = [
     "record_root_cause",
     "record_team_notified",
     "release_from_quarantine",
+    "remove_step",
     "resolve",
+    "save_step",
     "seed_defaults",
     "seed_tenant",
     "settle_many",
@@ -47,5 +51,6 @@ __all__ = [
     "unsubscribe",
     "wake",
     "watch_events",
+    "watch_system",
     "watchable",
 ]

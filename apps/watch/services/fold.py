@@ -60,6 +60,7 @@ class Folded:
     reopened: int = 0
     flapping_since: datetime | None = None
     watchers: frozenset[UUID] = frozenset()
+    trace_id: str = ""
     is_new: bool = False
     news: dict[News, dict[str, Any]] = field(default_factory=dict)
     kept: list[Match] = field(default_factory=list)
@@ -122,6 +123,7 @@ class Folded:
     def _explain_by(self, match: Match) -> None:
         self.message, self.facts = match.message, match.facts
         self.event_id, self.caused_at = match.event_id, match.occurred_at
+        self.trace_id = match.trace_id
 
     def _recur(self, now: datetime) -> None:
         self.status, self.resolved_at = Status.UNREAD, None
@@ -183,6 +185,7 @@ def _begin(match: Match) -> Folded:
         caused_at=match.occurred_at,
         detected_at=match.occurred_at,
         last_seen_at=match.occurred_at,
+        trace_id=match.trace_id,
         is_new=True,
         news={News.RAISED: {"severity": str(match.severity)}},
     )

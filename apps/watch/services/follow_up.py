@@ -5,8 +5,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
+from ..errors import NothingSaid
 from ..models import Alert, AlertHistory
-from ..refusals import NothingSaid
 from .remember import remember
 from .settle import held_open
 

@@ -113,4 +113,4 @@ def _saying(alert: Folded, subscription_id: UUID | None) -> Saying:
         subscription_id=subscription_id,
         message=alert.message,
     )
-    return Saying(event, alert.tenant_id, causation_id=alert.event_id)
+    return Saying(event, alert.tenant_id, alert.trace_id, causation_id=alert.event_id)

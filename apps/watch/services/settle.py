@@ -11,9 +11,9 @@ from apps.events.outbox import publish
 from axiom.tenancy import ForeignTenant
 
 from .. import observe
+from ..errors import AlertSettled, AlreadyAcknowledged, RootCauseMissing
 from ..events import AlertAcknowledged, AlertResolved
 from ..models import Alert, AlertHistory
-from ..refusals import AlertSettled, AlreadyAcknowledged, RootCauseMissing
 from .arm import call_off
 from .remember import remember
 
