@@ -17,6 +17,7 @@ BENCHES = {
     "consume_one": "consuming", "consume_batch": "consuming",
     "latency_50": "latency", "latency_1000": "latency",
     "publish_overhead": "publishing", "publish_bulk": "publishing", "peers": "comparing",
+    "work_lists": "work",
 }  # fmt: skip
 """Each benchmark and the module it is in, imported when Django is ready."""
 

@@ -16,9 +16,10 @@ FIGURES = {
     "relay_drain": 1, "relay_drain_big": 1, "relay_drain_churned": 1, "relay_idle": 1,
     "consume_one": 1, "consume_batch": 1, "latency_50": 1, "latency_1000": 1,
     "publish_overhead": 1, "publish_bulk": 1, "relay_roundtrips": 2, "peers": 3,
+    "work_lists": 3,
 }  # fmt: skip
 """How many lines each benchmark prints."""
-TIMED = {"relay_idle", "latency_50", "latency_1000"}
+TIMED = {"relay_idle", "latency_50", "latency_1000", "work_lists"}
 
 
 @pytest.mark.timeout(900)
