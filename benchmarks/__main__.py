@@ -18,6 +18,7 @@ BENCHES = {
     "latency_50": "latency", "latency_1000": "latency",
     "publish_overhead": "publishing", "publish_bulk": "publishing", "peers": "comparing",
     "work_lists": "work",
+    "watch_evaluate": "watching", "rule_cost": "watching",
 }  # fmt: skip
 """Each benchmark and the module it is in, imported when Django is ready."""
 

@@ -30,6 +30,10 @@ class ClaimTimed(_ClaimEvent, type="BENCH_CLAIM_TIMED", aggregate="claim", key="
     """Handled by writing down when it came."""
 
 
+class ClaimWatched(_ClaimEvent, type="BENCH_CLAIM_WATCHED", aggregate="claim", key="claim_id"):
+    """Held against the rules of the watch."""
+
+
 def an_event(kind: type[_ClaimEvent], number: int, claim_id: UUID) -> _ClaimEvent:
     """One event of a usual size, about 200 bytes of payload."""
     return kind(

@@ -70,6 +70,15 @@ def login(scene: Scene) -> Model:
     return open_login(user=scene.alice, membership=membership, kind="token", request=request)
 
 
+@example("/api/v1/subscriptions/<pk>/", model="watch.Subscription")
+def subscription(scene: Scene) -> Model:
+    from apps.watch.services import subscribe
+
+    return subscribe(
+        name=MARK, user=scene.alice, event_types=["PAYMENT_DUE"], rule={"type": "always"}
+    )
+
+
 @example(model="accounts.User")
 def user(scene: Scene) -> Model:
     return scene.bob

@@ -21,7 +21,7 @@ _events, _metadata, _mining = Stream.EVENTS, Stream.METADATA_CHANGES, Stream.PRO
 GROUPS = {
     group.name: group
     for group in (
-        # Everything that can be subscribed to (docs/adr/0060).
+        # Everything that can be subscribed to (docs/adr/0054).
         Group(
             "watch_cep_group",
             "watch_cep",

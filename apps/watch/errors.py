@@ -36,7 +36,7 @@ class SnoozeEndsBefore(AxiomError):
 class EventNotStored(AxiomError):
     """This event is not there, or not any more."""
 
-    code, status = "event_not_stored", 404
+    code, status = "event_not_stored", 400
 
 
 class AlreadyAcknowledged(AxiomError):

@@ -85,10 +85,16 @@ class AlertAcknowledged(
 ):
     """Somebody took an alert on."""
 
+    event_type: str = Field("", description=noop("The type of the event that caused the alert."))
     acknowledged_by_id: UUID | None
     seconds_to_acknowledge: float = Field(ge=0)
 
-    example = {**_ALERT, "acknowledged_by_id": _ALICE, "seconds_to_acknowledge": 312.5}
+    example = {
+        **_ALERT,
+        "event_type": "CASH_LOW",
+        "acknowledged_by_id": _ALICE,
+        "seconds_to_acknowledge": 312.5,
+    }
 
 
 class AlertResolved(
@@ -101,6 +107,7 @@ class AlertResolved(
 ):
     """The matter behind an alert is settled."""
 
+    event_type: str = Field("", description=noop("The type of the event that caused the alert."))
     resolved_by_id: UUID | None
     root_cause: str = ""
     false_positive: bool = False
@@ -111,6 +118,7 @@ class AlertResolved(
 
     example = {
         **_ALERT,
+        "event_type": "CASH_LOW",
         "resolved_by_id": _ALICE,
         "root_cause": "A large payment was booked twice.",
         "false_positive": False,

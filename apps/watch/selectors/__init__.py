@@ -12,6 +12,7 @@ from .alerts import (
 )
 from .recipients import Recipient, recipients_of
 from .sla import By, Figures, sla
+from .subscriptions import own_name, subscriptions_about, subscriptions_seen_by
 
 __all__ = [
     "By",
@@ -23,8 +24,11 @@ __all__ = [
     "history_of",
     "is_still_unread",
     "next_stage",
+    "own_name",
     "recipients_of",
     "sla",
     "stages_of",
+    "subscriptions_about",
+    "subscriptions_seen_by",
     "watching",
 ]

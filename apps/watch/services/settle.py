@@ -140,7 +140,12 @@ def _say_settled(
 
 
 def _about(alert: Alert) -> dict[str, Any]:
-    return {"alert_id": alert.pk, "severity": alert.severity, "case_id": alert.case_id}
+    return {
+        "alert_id": alert.pk,
+        "severity": alert.severity,
+        "case_id": alert.case_id,
+        "event_type": alert.event_type,
+    }
 
 
 def _seconds(alert: Alert, now: datetime) -> float:
