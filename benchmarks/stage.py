@@ -63,7 +63,7 @@ class Stage:
     def relay(self) -> Iterator[None]:
         """One relay process, as `manage.py runworker relay` starts it, ready to carry."""
         with self.process(MANAGE, "runworker", "relay"):
-            wait_until(lambda: bool(self.client.exists(STREAM)))
+            wait_until(lambda: self.count("event_bus_state WHERE epoch <> '' AND NOT healing") > 0)
             yield
 
     def clear(self) -> None:
