@@ -3,6 +3,8 @@
 import pytest
 from django.conf import settings
 
+from tests.databases import django_db_setup  # noqa: F401
+
 PASSWORD = "correct horse battery"
 
 
