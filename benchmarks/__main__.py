@@ -19,6 +19,7 @@ BENCHES = {
     "publish_overhead": "publishing", "publish_bulk": "publishing", "peers": "comparing",
     "work_lists": "work",
     "watch_evaluate": "watching", "rule_cost": "watching",
+    "alert_storm": "alerting", "alert_latency": "latency",
 }  # fmt: skip
 """Each benchmark and the module it is in, imported when Django is ready."""
 

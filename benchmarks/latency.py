@@ -12,6 +12,7 @@ from .stage import Stage, stage
 P50_MS, P99_MS = 3.0, 15.0
 PRODUCERS = 4
 Moments = dict[int, float]
+_HANDLED = "event_inbox JOIN event_outbox USING (event_id) WHERE event_type = 'BENCH_CLAIM_TIMED'"
 
 
 def latency_50(size: Size) -> Iterator[Figure]:
@@ -27,20 +28,32 @@ def latency_1000(size: Size) -> Iterator[Figure]:
 def _latency(name: str, rate: int, size: Size, producers: int) -> Figure:
     with stage("latency", 4) as place, place.relay():
         runs = [_run(place, rate, size.of(rate * 5), producers) for _ in range(size.rounds(3))]
+    return _figure(name, runs, P50_MS, P99_MS)
+
+
+def alert_latency(size: Size) -> Iterator[Figure]:
+    """Commit of an event to the commit of the alert it causes, at 50 events a second."""
+    with stage("latency", 4) as place, place.relay():
+        runs = [_run(place, 50, size.of(250), 1, "watch") for _ in range(size.rounds(3))]
+    yield _figure("alert_latency", runs, 10.0, 40.0)
+
+
+def _figure(name: str, runs: list[list[float]], p50_bar: float, p99_bar: float) -> Figure:
     p50, p99 = (median(quantile(run, share) for run in runs) for share in (0.50, 0.99))
     return Figure(
-        bench=name, value=p50, unit="ms", against="the bar", against_value=P50_MS,
-        ratio=p50 / P50_MS, bar=f"p50 <= {P50_MS:.0f} ms, p99 <= {P99_MS:.0f} ms",
-        met=p50 <= P50_MS and p99 <= P99_MS, p50_ms=p50, p99_ms=p99,
+        bench=name, value=p50, unit="ms", against="the bar", against_value=p50_bar,
+        ratio=p50 / p50_bar, bar=f"p50 <= {p50_bar:.0f} ms, p99 <= {p99_bar:.0f} ms",
+        met=p50 <= p50_bar and p99 <= p99_bar, p50_ms=p50, p99_ms=p99,
     )  # fmt: skip
 
 
-def _run(place: Stage, rate: int, count: int, producers: int) -> list[float]:
+def _run(place: Stage, rate: int, count: int, producers: int, work: str = "consume") -> list[float]:
     """The milliseconds that each event of one run took."""
     place.clear()
-    with _worker(place, "consume") as consumer:
+    with _worker(place, work) as consumer:
         committed = _produced(place, rate, count, producers)
-        wait_until(lambda: place.count("event_inbox") >= len(committed))
+        # The producers' first ones, which are not measured, are handled too.
+        wait_until(lambda: place.count(_HANDLED) >= len(committed) + producers)
         consumer.terminate()
         arrived = _told(consumer)
     return [(arrived[number] - moment) * 1000 for number, moment in committed.items()]

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.worker consume|produce`: one process of a latency measurement.
+"""`python -m benchmarks.worker consume|watch|produce`: one process of a latency measurement.
 
 It says "ready", does its part, and at the end tells at which moment of the clock that all
-processes share each numbered event was handled, or committed.
+processes share each numbered event was handled, alerted of, or committed.
 """
 
 import json
@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from typing import Any
 
 import django
 from django.db import transaction
@@ -26,6 +27,33 @@ def consume() -> dict[int, float]:
     ready()
     Consumer(GROUP, bus.connect(), "bench-1").run(stop)
     return arrivals
+
+
+def watch() -> dict[int, float]:
+    """Raise an alert for every event until SIGTERM; when each of the alerts was committed."""
+    from apps.events import bus, handlers
+    from apps.events.consumer import Consumer
+    from apps.events.groups import GROUPS
+    from apps.watch import consumers
+
+    from .alerting import ALWAYS, subscribe
+    from .events import ClaimTimed
+
+    raised: dict[int, float] = {}
+
+    def watch_and_tell(messages: list[Any]) -> None:
+        consumers.watch(messages)
+        numbers = [m.payload["number"] for m in messages if m.event_type == ClaimTimed.type]
+        transaction.on_commit(lambda: raised.update(dict.fromkeys(numbers, time.monotonic())))
+
+    subscribe(ClaimTimed, [ALWAYS])
+    handlers.forget(consumers.watch)
+    handlers.on(handlers.EVERY, group="watch_cep_group", batch=True)(watch_and_tell)
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    ready()
+    Consumer(GROUPS["watch_cep_group"], bus.connect(), "bench-1").run(stop)
+    return raised
 
 
 def produce(rate: float, first: int, count: int) -> dict[int, float]:
@@ -65,8 +93,8 @@ def ready() -> None:
 def main() -> None:
     django.setup()
     part, *arguments = sys.argv[1:]
-    if part == "consume":
-        told = consume()
+    if part in ("consume", "watch"):
+        told = {"consume": consume, "watch": watch}[part]()
     else:
         rate, first, count = arguments
         told = produce(float(rate), int(first), int(count))

@@ -62,6 +62,8 @@ class Folded:
     watchers: frozenset[UUID] = frozenset()
     trace_id: str = ""
     is_new: bool = False
+    is_changed: bool = False
+    """More than counted: it began earlier, tells of another event, or changed its state."""
     news: dict[News, dict[str, Any]] = field(default_factory=dict)
     kept: list[Match] = field(default_factory=list)
     joined: set[UUID] = field(default_factory=set)
@@ -70,9 +72,11 @@ class Folded:
     def take(self, match: Match, *, keep: int, now: datetime) -> None:
         """One more match of this alert."""
         self._count(match, keep)
-        self.detected_at = min(self.detected_at, match.occurred_at)
         self.last_seen_at = max(self.last_seen_at, match.occurred_at)
-        self.case_id = self.case_id or match.case_id
+        if match.occurred_at < self.detected_at:
+            self.detected_at, self.is_changed = match.occurred_at, True
+        if self.case_id is None and match.case_id:
+            self.case_id, self.is_changed = match.case_id, True
         rise = Severity(match.severity).rank - Severity(self.severity).rank
         if rise > 0:
             self._grow(match)
@@ -123,10 +127,10 @@ class Folded:
     def _explain_by(self, match: Match) -> None:
         self.message, self.facts = match.message, match.facts
         self.event_id, self.caused_at = match.event_id, match.occurred_at
-        self.trace_id = match.trace_id
+        self.trace_id, self.is_changed = match.trace_id, True
 
     def _recur(self, now: datetime) -> None:
-        self.status, self.resolved_at = Status.UNREAD, None
+        self.status, self.resolved_at, self.is_changed = Status.UNREAD, None, True
         self.reopened += 1
         self.news[News.RECURRED] = {"times": self.reopened}
         if self.reopened >= FLAPS_AT and self.flapping_since is None:

@@ -1,6 +1,7 @@
 """Alerts on their way from and to the database: one statement each, however many there are."""
 
 import json
+import zlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -56,10 +57,18 @@ UPDATE watch_alert a SET
 FROM jsonb_populate_recordset(NULL::watch_alert, %s) r WHERE a.id = r.id
 """
 
+# Most of a storm only counts: nothing indexed changes, so the row stays where it is.
+_COUNT = """
+UPDATE watch_alert a SET count = r.count, last_seen_at = r.last_seen_at
+FROM unnest(%s::uuid[], %s::int[], %s::timestamptz[]) AS r(id, count, last_seen_at)
+WHERE a.id = r.id
+"""
+
 _KEEP = """
 INSERT INTO watch_alertevent (alert_id, event_id, subscription_id, occurred_at, facts)
-SELECT alert_id, event_id, subscription_id, occurred_at, facts
-FROM jsonb_populate_recordset(NULL::watch_alertevent, %s)
+SELECT alert_id, event_id, subscription_id, occurred_at, facts::jsonb
+FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[], %s::timestamptz[], %s::text[])
+     AS r(alert_id, event_id, subscription_id, occurred_at, facts)
 """
 
 _WATCH = """
@@ -72,17 +81,14 @@ ON CONFLICT (alert_id, subscription_id) DO UPDATE SET muted = excluded.muted
 
 def hold(matches: Iterable[Match]) -> None:
     """Be the only one to fold matches of these aggregates until the transaction ends."""
-    lanes = sorted({_lane(key_of(match)) for match in matches})
+    lanes = sorted({_lane(key) for key in {key_of(match) for match in matches}})
     with connection.cursor() as cursor:
         cursor.execute(_HOLD, [_LOCKS, lanes])
 
 
 def _lane(key: Key) -> int:
     # Not hash(): each process has a seed of its own for that.
-    return int(idempotency_key(*key, at=_ANY_DAY)[:8], 16) % LANES
-
-
-_ANY_DAY = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    return zlib.crc32("\n".join(map(str, key)).encode()) % LANES
 
 
 def load(matches: Iterable[Match]) -> list[Folded]:
@@ -109,9 +115,11 @@ def _folded(*row: Any) -> Folded:
 def save(alerts: Sequence[Folded], *, leads: dict[UUID, UUID | None], now: datetime) -> None:
     """Write the alerts that are new and those that changed."""
     new = [_row(a) | _beginning(a, leads, now) for a in alerts if a.is_new]
-    old = [_row(a) for a in alerts if not a.is_new]
+    changed = [_row(a) for a in alerts if a.is_changed and not a.is_new]
+    counted = [(a.id, a.count, a.last_seen_at) for a in alerts if not (a.is_changed or a.is_new)]
     _execute(_INSERT, new)
-    _execute(_UPDATE, old)
+    _execute(_UPDATE, changed)
+    _execute_columns(_COUNT, counted)
 
 
 def _row(alert: Folded) -> dict[str, Any]:
@@ -138,22 +146,23 @@ def _beginning(alert: Folded, leads: dict[UUID, UUID | None], now: datetime) -> 
 
 def keep_events(alerts: Iterable[Folded]) -> None:
     """Remember which events made the alerts."""
-    _execute(_KEEP, [_kept(alert, match) for alert in alerts for match in alert.kept])
-
-
-def _kept(alert: Folded, match: Match) -> dict[str, Any]:
-    return {
-        "alert_id": alert.id,
-        "event_id": match.event_id,
-        "subscription_id": match.subscription_id,
-        "occurred_at": match.occurred_at,
-        "facts": match.facts,
-    }
+    kept = [
+        (alert.id, m.event_id, m.subscription_id, m.occurred_at, json.dumps(m.facts))
+        for alert in alerts
+        for m in alert.kept
+    ]
+    _execute_columns(_KEEP, kept)
 
 
 def save_watchers(rows: list[dict[str, Any]]) -> None:
     """Who watches, and whether they were muted when they would have been told."""
     _execute(_WATCH, rows)
+
+
+def _execute_columns(statement: str, rows: list[tuple[Any, ...]]) -> None:
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, [list(column) for column in zip(*rows, strict=True)])
 
 
 def _execute(statement: str, rows: list[dict[str, Any]]) -> None:
