@@ -20,7 +20,7 @@ from .worker import ORDERED, SPREAD, Job, run
 
 BACKLOG = 5_000
 """How many events wait at the least while something happens to them."""
-TOPPED_UP = 7_000
+TOPPED_UP = 6_000
 DEADLINE = 100.0
 STREAM = "axiom:events"
 ROLES = {"relay": "relay", "ordered": "bpm", "spread": "notifications"}
@@ -41,7 +41,7 @@ def wait_until(look: Callable[[], Any], what: str, seconds: float = DEADLINE) ->
     while time.monotonic() < end:
         if found := look():
             return found
-        time.sleep(0.02)
+        time.sleep(0.05)
     raise AssertionError(f"not in {seconds:.0f} s: {what}")
 
 
@@ -188,7 +188,7 @@ class Plant:
 
     def keep_backlog(self) -> None:
         """Publish until more wait than must, so that enough do when the fault comes."""
-        while (backlog := self.backlog()) < TOPPED_UP - 500:
+        while (backlog := self.backlog()) < TOPPED_UP - 300:
             self.publish(TOPPED_UP - backlog)
 
     def _note_backlog(self) -> None:
@@ -225,7 +225,7 @@ class Plant:
         """Let everything come to its end, or until nothing moves any more, then judge."""
         state, since = self._progress(), time.monotonic()
         while not self.at_rest() and time.monotonic() - since < patience:
-            time.sleep(0.05)
+            time.sleep(0.2)
             if (now := self._progress()) != state:
                 state, since = now, time.monotonic()
         return self.verdict()
@@ -234,7 +234,7 @@ class Plant:
         return self.effects(), self.in_outbox("PUBLISHED")
 
     def at_rest(self) -> bool:
-        return self.backlog() == 0 and self.nothing_waits()
+        return self.nothing_waits() and self.backlog() == 0
 
     def nothing_waits(self) -> bool:
         """Whether nobody has anything left to do, rightly or wrongly."""
