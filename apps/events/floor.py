@@ -72,7 +72,7 @@ class Floor:
     seq: int = 0
     since: datetime = datetime(2000, 1, 1, tzinfo=UTC)
     every_seconds: float = 0.2
-    many: int = 1_000
+    many: int = 200
     """Fewer settled rows than this are read again rather than stepped over."""
     unseen: list[Unseen] = field(default_factory=list)
     """Below the floor, and yet they may come."""
@@ -99,23 +99,24 @@ class Floor:
         row = execute(connection, _PASS, self._place(mark)).fetchone()
         oldest_running, waiting, day = row  # type: ignore[misc]
         if oldest_running < mark.xid:
-            self._step_over(connection, mark)
+            self._step_over(connection)
             return
-        self.seq = mark.number + 1 if waiting is None else waiting
+        # It may have stepped beyond this mark meanwhile.
+        self.seq = max(self.seq, mark.number + 1) if waiting is None else waiting
         if not self.unseen:
             self.since = min(mark.at, day or mark.at) - timedelta(days=1)
         self._mark = None
 
-    def _step_over(self, connection: Connection, mark: "_Mark") -> None:
+    def _step_over(self, connection: Connection) -> None:
         """Somebody takes long: leave what is settled behind, but not what may still appear."""
-        if mark.number - self.seq < self.many:
+        newest = _Mark.read(connection, self.seq + self.many)
+        if newest is None:
             return
-        row = execute(connection, _STEP_OVER, self._place(mark)).fetchone()
+        row = execute(connection, _STEP_OVER, self._place(newest)).fetchone()
         target, begins, ends = row  # type: ignore[misc]
-        if len(self.unseen) + len(begins) > _MOST_UNSEEN:
-            return
-        self.unseen += [Unseen(*each, mark.xid) for each in zip(begins, ends, strict=True)]
-        self.seq, self._mark = target, None
+        if len(self.unseen) + len(begins) <= _MOST_UNSEEN:
+            self.unseen += [Unseen(*each, newest.xid) for each in zip(begins, ends, strict=True)]
+            self.seq = target
 
     def look_below(self, connection: Connection) -> None:
         """Sink to whatever appeared below; costs nothing unless somebody took long."""

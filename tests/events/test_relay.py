@@ -161,6 +161,18 @@ class TestWhileATransactionTakesLong:
         assert relay._outbox.floor.seq == newest + 1
         assert [each.ends - each.begins for each in relay._outbox.floor.unseen][-1] == 1
 
+    def test_the_floor_rises_also_when_it_was_there_before_all_others(self, relay, bus, happen):
+        relay._outbox.floor.many = 10
+        with _second_connection() as other:
+            other.execute("BEGIN")
+            other.execute("SELECT pg_current_xact_id()")
+            relay.relay_batch()
+            happen(*range(20))
+            drain(relay)
+            relay.relay_batch()
+
+            assert relay._outbox.floor.seq == OutboxEvent.objects.order_by("-seq").first().seq + 1
+
     def test_its_event_is_sent_when_it_ends(self, relay, bus, slow, happen):
         happen(*range(20))
         drain(relay)
