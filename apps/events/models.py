@@ -33,7 +33,7 @@ class OutboxEvent(models.Model):
     `status`: the relay's two updates then stay within their page and touch no index.
     """
 
-    event_id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    event_id = models.UUIDField(_("event"), primary_key=True, default=uuid7, editable=False)
     seq = models.BigIntegerField(_("number"), editable=False)
     stream = models.TextField(_("stream"))
     event_type = models.TextField(_("event type"))

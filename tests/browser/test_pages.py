@@ -79,7 +79,8 @@ def test_the_front_door_and_a_missing_page_complain_of_nothing(visit):
 def test_the_documentation_of_the_api_works_under_the_strict_policy(visit):
     window = visit()
     window.open("/api/docs/")
-    window.page.click("text=/api/v1/auth/token/ >> nth=0")
+    # Swagger shows what is in view: the first of the document.
+    window.page.click("text=/api/v1/agent-feedback/ >> nth=0")
     window.page.click("text=Try it out")
     window.page.click("text=Execute")
     window.page.wait_for_selector(".responses-table.live-responses-table")

@@ -95,7 +95,7 @@ def test_the_memberships_elsewhere_of_a_person_are_not_shown(alice, bob, console
 
 def test_who_runs_the_platform_creates_tenants_and_people(root, console_of):
     console = console_of(root)
-    console.post(f"{TENANTS}add/", {"name": "Harbor", "slug": "harbor"})
+    console.post(f"{TENANTS}add/", {"name": "Harbor", "slug": "harbor", "timezone": "Asia/Seoul"})
     assert Tenant.objects.get(slug="harbor").is_active
     person = {
         "email": "dora@harbor.example", "name": "Dora", "language": "ko",

@@ -53,14 +53,18 @@ def test_the_sidebar_shows_what_the_person_may_see(alice, bob, console_of):
 
     seen = groups(console_of(alice))
     assert seen["People"] == ["Memberships", "Users", "Logins", "Tenants"]
-    assert seen["Work"] == ["Books"]
+    assert "Books" in seen["Work"]
     assert groups(console_of(bob))["People"] == ["Memberships"]
 
 
 def test_a_group_without_anything_is_not_shown(bob, console_of, monkeypatch):
-    from tests.library.admin import BookAdmin
+    from django.contrib import admin
 
-    monkeypatch.setattr(BookAdmin, "group", None)
+    from axiom.console.groups import Group
+
+    for model_admin in admin.site._registry.values():
+        if getattr(model_admin, "group", None) == Group.WORK:
+            monkeypatch.setattr(model_admin, "group", None)
     titles = [
         str(group.get("title"))
         for group in console_of(bob).get("/admin/").context["sidebar_navigation"]

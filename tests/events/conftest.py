@@ -130,3 +130,15 @@ def own_valkey(tmp_path):
     with redis.Redis.from_url(server.start()) as client:
         yield client
     server.stop()
+
+
+@pytest.fixture
+def nobody_else():
+    """No group takes events but those of the test."""
+    from apps.events.handlers import _handlers
+
+    known = {group: dict(handlers) for group, handlers in _handlers.items()}
+    _handlers.clear()
+    yield
+    _handlers.clear()
+    _handlers.update(known)

@@ -40,7 +40,8 @@ def test_who_consumes_it_is_told(bob_api, handle, thing_happened):
     # A group that does not read the type's stream never sees it, whatever it registered for.
     handle(print, thing_happened, group="chat_fanout")
     told = bob_api.get("/api/v1/event-types/TEST_THING_HAPPENED/").json()
-    assert told["consumers"] == ["notification_group"]
+    # The watch takes every event.
+    assert told["consumers"] == ["watch_cep_group", "notification_group"]
 
 
 def test_an_alias_finds_its_type(bob_api):

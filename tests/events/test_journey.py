@@ -18,7 +18,10 @@ from apps.events.selectors import Kind, journey, journey_of
 from .backbone import GROUP, Log, drain, make_due, open_letters, worker
 from .conftest import TENANT
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("leases_end")]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("nobody_else", "leases_end"),
+]
 
 RIVAL = UUID("018f2d1c-0000-7000-8000-00000000000b")
 OTHER = "vision_group"

@@ -26,6 +26,10 @@ STATUS_COLOURS = {
 class RedriveAdmin(EventsAdmin):
     """Sending many letters again: started from the dead letters, watched and stopped here."""
 
+    exclude = (
+        "after_position",
+        "after_letter",
+    )  # Axiom's own bookkeeping
     icon, position = "replay", 15
     ordering = ("-id",)
     list_display = ("created_at", "shown_status", "progress", "rate", "actor", "reason")

@@ -92,6 +92,7 @@ class MatchSerializer(serializers.Serializer[Any]):
     facts = serializers.DictField()
 
 
+@extend_schema_serializer(component_name="RuleTrial")
 class TrialSerializer(serializers.Serializer[Any]):
     """What the rule would have done; nothing was."""
 
@@ -152,6 +153,8 @@ class SubscriptionsResource(FullResource):
 
     http_method_names = ["get", "head", "post", "patch", "delete"]
     may = {"try_": OPERATORS, "explain": OPERATORS}
+    # Only for the OpenAPI document, which is made while nobody asks.
+    queryset = Subscription.across_tenants.none()
     serializer_class = SubscriptionSerializer
     input_serializer_class = SubscriptionInput
     filterset_class = SubscriptionFilter
@@ -202,7 +205,11 @@ class SubscriptionsResource(FullResource):
         outcome = services.try_rule(tenant_id=current_tenant_id(), now=timezone.now(), **given)
         return Response(TrialSerializer(outcome).data)
 
-    @extend_schema(request=ExplainRuleInput, responses=ExplainedSerializer)
+    @extend_schema(
+        request=ExplainRuleInput,
+        responses=ExplainedSerializer,
+        operation_id="subscriptions_explain_rule",
+    )
     @action(detail=False, methods=["post"], url_path="explain", filterset_class=None)
     def explain_rule(self, request: Request) -> Response:
         """Why a stored event matches a rule, or why not, with the actual values."""
