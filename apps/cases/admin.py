@@ -143,7 +143,7 @@ class CaseForm(forms.ModelForm):
 class CaseAdmin(OfCases):
     """The cases of a tenant, with all that falls due in them."""
 
-    exclude = ("count_generation",)  # Axiom's own bookkeeping
+    exclude = ("tenant", "count_generation")  # and what is Axiom's own bookkeeping
     group, icon, position = Group.WORK, "folder_open", 10
     counts_on_start_page = True
 

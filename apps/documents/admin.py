@@ -177,7 +177,7 @@ class ExtractedInline(TenantTabularInline):
 class JobAdmin(ReadOnly, TenantAdmin):
     """What the documents worker did, does and has before it."""
 
-    exclude = ("claim_token",)  # Axiom's own bookkeeping
+    exclude = ("tenant", "claim_token")  # and what is Axiom's own bookkeeping
     group, icon, position = Group.WORK, "manufacturing", 45
 
     list_display = ("version", "kind", "state", "attempts", "worker", "created_at", "finished_at")

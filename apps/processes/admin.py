@@ -147,7 +147,7 @@ class DefinitionAdmin(TenantAdmin):
 class VersionAdmin(TenantAdmin):
     """Diagrams. A draft becomes public here, and then never changes."""
 
-    exclude = ("sha256",)  # Axiom's own bookkeeping
+    exclude = ("tenant", "sha256")  # and what is Axiom's own bookkeeping
     group, icon, position = Group.WORK, "history", 41
     may_add, may_change, may_delete = WHO_DEFINES, NOBODY, NOBODY
 
@@ -204,7 +204,7 @@ class WorkItemInline(TenantTabularInline):
 class ProcessAdmin(ReadOnly, TenantAdmin):
     """Processes that run or ran, and where they stand."""
 
-    exclude = ("state",)  # Axiom's own bookkeeping
+    exclude = ("tenant", "state")  # and what is Axiom's own bookkeeping
     group, icon, position = Group.WORK, "account_tree", 30
 
     list_display = (
@@ -299,10 +299,7 @@ class StepInline(TenantTabularInline):
 class WorkItemAdmin(ReadOnly, TenantAdmin):
     """What there is to do and what was done."""
 
-    exclude = (
-        "task_id",
-        "moved_at",
-    )  # Axiom's own bookkeeping
+    exclude = ("tenant", "task_id", "moved_at")  # and what is Axiom's own bookkeeping
     group, icon, position = Group.WORK, "task_alt", 20
 
     list_display = ("activity_name", "process", "shown_status", "performer", "assignee", "due_at")

@@ -145,7 +145,7 @@ def _acts(request: HttpRequest) -> bool:
 class TenantAdmin(OfOneTenant, RoleAdmin):
     """The admin of rows that belong to a tenant (axiom.tenancy.TenantOwned)."""
 
-    exclude = ("tenant",)
+    exclude: tuple[str, ...] = ("tenant",)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Across tenants, say whose row it is."""
@@ -162,4 +162,4 @@ class RoleStackedInline(ByRole, StackedInline):
 
 
 class TenantTabularInline(OfOneTenant, RoleTabularInline):
-    exclude = ("tenant",)
+    exclude: tuple[str, ...] = ("tenant",)

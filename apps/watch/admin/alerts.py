@@ -140,10 +140,7 @@ class WatcherInline(TenantTabularInline):
 class AlertAdmin(TenantAdmin):
     """What people have to know. Nobody writes alerts by hand; what is done about them is."""
 
-    exclude = (
-        "idempotency_key",
-        "rank",
-    )  # Axiom's own bookkeeping
+    exclude = ("tenant", "idempotency_key", "rank")  # and what is Axiom's own bookkeeping
     group, icon, position = Group.ALERTS, "notifications_active", 10
     may_add = may_delete = NOBODY
     form = DeedForm
