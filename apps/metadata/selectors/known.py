@@ -74,6 +74,7 @@ def datasource_names() -> list[str]:
     return list(DataSource.objects.order_by("name").values_list("name", flat=True))
 
 
+_AMONG = "(schema, metadata_catalogtable.name) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
 _OF_TABLE = ("id", "schema", "name", "kind", "description", "comment", "tags")
 _OF_COLUMN = ("table_id", "name", "dtype", "nullable", "description", "comment", "tags")
 
@@ -85,7 +86,7 @@ def _tables(
     if only is not None:
         schemas, names = [schema for schema, _ in only], [name for _, name in only]
         rows = rows.extra(
-            where=["(schema, metadata_catalogtable.name) IN (SELECT * FROM unnest(%s, %s))"],
+            where=[_AMONG],
             params=[schemas, names],
         )
     return rows.order_by("schema", "name")
