@@ -189,7 +189,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["apps.accounts.authentication.LoginAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["axiom.api.permissions.RolePermission"],
     "DEFAULT_THROTTLE_CLASSES": ["axiom.api.throttles.Throttle"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["axiom.api.renderers.QuickJSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_PAGINATION_CLASS": "axiom.api.pagination.KeysetPagination",
     "DEFAULT_FILTER_BACKENDS": [

@@ -14,6 +14,8 @@ from apps.accounts import services as accounts
 from apps.accounts.models import LoginSession, Membership, Tenant, User
 from apps.cases.models import Case, Deadline
 from apps.events.context import acting
+from apps.events.ids import uuid7
+from apps.processes.models import ProcessDefinition, ProcessInstance, ProcessVersion, WorkItem
 
 from .figure import Figure, Size, quantile
 from .stage import stage
@@ -32,6 +34,9 @@ class Listing(NamedTuple):
 LISTINGS = [
     Listing("cases", lambda case: "/api/v1/cases/"),
     Listing("cases_by_status", lambda case: "/api/v1/cases/?status=open&ordering=title"),
+    Listing("work_items", lambda case: "/api/v1/work-items/"),
+    Listing("work_items_of_case", lambda case: f"/api/v1/work-items/?case={case.pk}"),
+    Listing("my_work", lambda case: "/api/v1/work-items/?mine=true&ordering=due_at"),
     Listing("deadlines_of_case", lambda case: f"/api/v1/cases/{case.pk}/deadlines/"),
 ]
 
@@ -65,9 +70,40 @@ def _fill(tenant: Tenant, user: User, count: int) -> Case:
         for case in cases
         for n in range(ITEMS)
     )
+    _fill_work(tenant, user, cases, now)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return cases[count // 2]
+
+
+def _fill_work(tenant: Tenant, user: User, cases: list[Case], now: datetime) -> None:
+    """A process for each case, with work of which half is done."""
+    kind = ProcessDefinition.objects.create(tenant=tenant, key="review", name="Review")
+    version = ProcessVersion.objects.create(tenant=tenant, definition=kind, number=1, bpmn="")
+    instances = ProcessInstance.objects.bulk_create(
+        ProcessInstance(tenant=tenant, version=version, case=case, title=case.title, started_at=now)
+        for case in cases
+    )
+    WorkItem.objects.bulk_create(
+        [
+            _an_item(tenant, user, instance, n, now + timedelta(minutes=n))
+            for instance in instances
+            for n in range(ITEMS)
+        ],
+        batch_size=1_000,
+    )
+
+
+def _an_item(
+    tenant: Tenant, user: User, instance: ProcessInstance, number: int, at: datetime
+) -> WorkItem:
+    done = bool(number % 2)
+    return WorkItem(
+        tenant=tenant, instance=instance, task_id=uuid7(), activity_id=f"task_{number}",
+        activity_name=f"Task {number}", performer="person", assignee=user, created_at=at,
+        due_at=at + timedelta(days=3), status="DONE" if done else "TODO",
+        ended_at=at if done else None,
+    )  # fmt: skip
 
 
 def _client(user: User) -> APIClient:

@@ -1,7 +1,6 @@
 """Where every event begins: a row beside the change it tells of."""
 
 import json
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,34 +8,32 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import orjson
-import redis
-import structlog
-from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from . import keys
 from .catalog import Event
-from .connections import redis_client
 from .context import current
 from .errors import EventRefused, EventWithoutTenant, NotInTransaction, PayloadTooLarge
 from .ids import uuid7
+from .nudging import nudge
+from .statements import preparing_cursor
 
 if TYPE_CHECKING:
     from .message import Message
 
-log = structlog.get_logger(__name__)
-
 LARGEST_PAYLOAD = 256 * 1024
+
+_COLUMNS = """
+    event_id, stream, event_type, schema_version, aggregate_type, aggregate_id, envelope, payload,
+    tenant_id, actor, trace_id, request_id, source, causation_id, replaces_id, occurred_at
+"""
+_INSERT_ONE = f"INSERT INTO event_outbox ({_COLUMNS}) VALUES ({', '.join(['%s'] * 16)})"
 
 # One text holds all events: text arrays would have every quote of every payload escaped in Python.
 # The constants of one publication stand once.
-_INSERT = """
-INSERT INTO event_outbox (
-    event_id, stream, event_type, schema_version, aggregate_type, aggregate_id, envelope, payload,
-    tenant_id, actor, trace_id, request_id, source, causation_id, replaces_id, occurred_at
-)
-SELECT e.*, %s, %s, %s, %s, %s, %s, %s, %s
+_INSERT_MANY = f"""
+INSERT INTO event_outbox ({_COLUMNS})
+SELECT e.*, %s::uuid, %s, %s, %s, %s, %s::uuid, %s::uuid, %s::timestamptz
 FROM json_to_recordset(%s) AS e(event_id uuid, stream text, event_type text,
     schema_version smallint, aggregate_type text, aggregate_id text, envelope jsonb, payload json)
 """
@@ -66,7 +63,10 @@ def publish_many(
         raise NotInTransaction
     if not rows:
         return []
-    return _insert(_INSERT, rows, _constants(tenant, actor, cause, occurred_at, replaces))
+    constants = _constants(tenant, actor, cause, occurred_at, replaces)
+    if len(rows) == 1:
+        return _insert(_INSERT_ONE, rows, [*_values(rows[0]), *constants])
+    return _insert(_INSERT_MANY, rows, [*constants, _text(rows)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ INSERT INTO event_outbox (
     event_id, stream, event_type, schema_version, aggregate_type, aggregate_id, envelope, payload,
     tenant_id, trace_id, causation_id, actor, request_id, source, occurred_at
 )
-SELECT e.*, %s, %s, %s, %s
+SELECT e.*, %s, %s, %s, %s::timestamptz
 FROM json_to_recordset(%s) AS e(event_id uuid, stream text, event_type text,
     schema_version smallint, aggregate_type text, aggregate_id text, envelope jsonb, payload json,
     tenant_id uuid, trace_id text, causation_id uuid)
@@ -99,7 +99,8 @@ def publish_each(sayings: Iterable[Saying]) -> list[UUID]:
     if not rows:
         return []
     here = current()
-    return _insert(_INSERT_EACH, rows, (here.actor, here.request_id, here.source, timezone.now()))
+    constants = (here.actor, here.request_id, here.source, timezone.now())
+    return _insert(_INSERT_EACH, rows, [*constants, _text(rows)])
 
 
 def _circumstances(saying: Saying) -> dict[str, Any]:
@@ -111,11 +112,23 @@ def _circumstances(saying: Saying) -> dict[str, Any]:
     }
 
 
-def _insert(statement: str, rows: Sequence[dict[str, Any]], constants: Sequence[Any]) -> list[UUID]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [*constants, orjson.dumps(rows).decode()])
+def _insert(statement: str, rows: Sequence[dict[str, Any]], params: Sequence[Any]) -> list[UUID]:
+    with preparing_cursor() as cursor:
+        cursor.execute(statement, params)
     _nudge_on_commit()
     return [row["event_id"] for row in rows]
+
+
+def _values(row: dict[str, Any]) -> list[Any]:
+    """One row as parameters; its two JSON columns as text."""
+    *plain, envelope, payload = row.values()
+    return [*plain, None if envelope is None else orjson.dumps(envelope).decode(), payload]
+
+
+def _text(rows: Sequence[dict[str, Any]]) -> str:
+    return orjson.dumps(
+        [row | {"payload": orjson.Fragment(row["payload"])} for row in rows]
+    ).decode()
 
 
 def _row(event: Event) -> dict[str, Any]:
@@ -125,7 +138,7 @@ def _row(event: Event) -> dict[str, Any]:
         "schema_version": kind.version, "aggregate_type": kind.aggregate,
         "aggregate_id": event.aggregate_id,
         "envelope": event.envelope_values() if kind.envelope_fields else None,
-        "payload": orjson.Fragment(_payload(event)),
+        "payload": _payload(event),
     }  # fmt: skip
 
 
@@ -173,21 +186,3 @@ def _nudge_on_commit() -> None:
     waiting = connection.run_on_commit
     if not any(hook[1] is nudge for hook in reversed(waiting)):
         transaction.on_commit(nudge)
-
-
-_no_nudge_before = 0.0
-
-
-def nudge() -> None:
-    """Tell the relay that there is work. Losing this costs a poll interval, never an event."""
-    global _no_nudge_before
-    if time.monotonic() < _no_nudge_before:
-        return
-    try:
-        client = redis_client("nudge")
-        if client.lpush(keys.NUDGE, 1) > keys.NUDGES_AT_MOST:
-            client.ltrim(keys.NUDGE, 0, 0)  # No relay is there to take them.
-    except redis.RedisError as error:
-        # Redis is away: do not make every request wait to find that out again.
-        _no_nudge_before = time.monotonic() + settings.EVENTS_NUDGE_PAUSE_SECONDS
-        log.warning("relay not nudged", error=str(error))

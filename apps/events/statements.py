@@ -3,6 +3,8 @@
 from typing import Any
 
 import psycopg
+from django.db import connection as django_connection
+from django.db.backends.utils import CursorWrapper
 
 Connection = psycopg.Connection[Any]
 
@@ -13,3 +15,18 @@ def execute(
     """Run a prepared statement; Django's own cursors bind on the client and prepare nothing."""
     cursor = psycopg.Cursor(connection)
     return cursor.execute(query.encode(), params, prepare=True, binary=binary)
+
+
+class _Preparing(psycopg.Cursor[Any]):
+    """A cursor whose statements are all prepared."""
+
+    def execute(
+        self, query: Any, params: Any = None, *, prepare: bool | None = True, **options: Any
+    ) -> "psycopg.Cursor[Any]":
+        return super().execute(query, params, prepare=prepare, **options)
+
+
+def preparing_cursor() -> CursorWrapper:
+    """A cursor that prepares, with all that Django's own do: errors, query log, broken blocks."""
+    django_connection.ensure_connection()
+    return django_connection._prepare_cursor(_Preparing(django_connection.connection))  # type: ignore[no-any-return, attr-defined]

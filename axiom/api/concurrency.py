@@ -9,8 +9,8 @@ import hashlib
 from typing import Any
 
 from django.http import HttpRequest
-from rest_framework.renderers import JSONRenderer
 
+from axiom.api.renderers import QuickJSONRenderer
 from axiom.errors import AxiomError
 
 
@@ -28,7 +28,7 @@ class ChangedMeanwhile(AxiomError):
 
 def etag_of(representation: Any) -> str:
     """The strong ETag of what a reader sees."""
-    return f'"{hashlib.sha256(JSONRenderer().render(representation)).hexdigest()[:32]}"'
+    return f'"{hashlib.sha256(QuickJSONRenderer().render(representation)).hexdigest()[:32]}"'
 
 
 def must_match(request: HttpRequest, etag: str) -> None:

@@ -18,12 +18,12 @@ from django.db import connection, transaction
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.events.context import current
+from axiom.api.renderers import QuickJSONRenderer
 from axiom.errors import AxiomError
 from axiom.models import KEPT_FOR, StoredAnswer
 
@@ -142,7 +142,7 @@ def _store(
 
 def _content(response: HttpResponseBase) -> bytes:
     if isinstance(response, Response):
-        return b"" if response.data is None else JSONRenderer().render(response.data)
+        return b"" if response.data is None else QuickJSONRenderer().render(response.data)
     return bytes(getattr(response, "content", b""))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from rest_framework import mixins, viewsets
+from rest_framework import viewsets
 from rest_framework.generics import get_object_or_404
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -13,6 +13,7 @@ from rest_framework.serializers import BaseSerializer
 
 from axiom.api.concurrency import etag_of, is_known, must_match
 from axiom.api.idempotency import Idempotent
+from axiom.api.shapes import shape_of
 from axiom.roles import EVERYONE, OPERATORS, Roles
 
 
@@ -94,8 +95,15 @@ class Resource(Conventions, viewsets.GenericViewSet[Any]):
         return Response(shown, status=status, headers={**tag, **headers})
 
 
-class Listed(mixins.ListModelMixin):
+class Listed:
     """GET of the collection: filtered, sorted, in pages."""
+
+    def list(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+        rows = self.filter_queryset(self.get_queryset())
+        page = self.paginate_queryset(rows)
+        shape = shape_of(self.get_serializer_class(), self.get_serializer_context())
+        told = [shape(row) for row in (rows if page is None else page)]
+        return Response(told) if page is None else self.get_paginated_response(told)
 
 
 class Shown:

@@ -56,6 +56,7 @@ class BrowserSerializer(serializers.Serializer[Any]):
 class LoginSerializer(serializers.ModelSerializer[LoginSession]):
     tenant = serializers.CharField(source="tenant.name", default=None, allow_null=True)
     is_current = serializers.SerializerMethodField()
+    sees_request = True
 
     class Meta:
         model = LoginSession

@@ -15,7 +15,7 @@ from ..errors import LetterUnreadable, NobodyHandles
 from ..handlers import handler_of
 from ..message import ENVELOPE, aggregate_key
 from ..models import DeadLetter, DeadLetterAct, Redrive, Retry
-from ..outbox import nudge
+from ..nudging import nudge
 from .settle import hold, remember
 
 # Found again by its retry time, so that relays need not look below their floor.
