@@ -5,3 +5,6 @@ from django.utils.translation import gettext_lazy as _
 class VisionConfig(AppConfig):
     name = "apps.vision"
     verbose_name = _("Vision")
+
+    def ready(self) -> None:
+        from apps.vision import impact  # noqa: F401
