@@ -1,0 +1,24 @@
+"""What synapse reacts to: changes of tables and columns, which the ontology may stand on."""
+
+from collections.abc import Sequence
+
+from apps.events.handlers import on
+from apps.events.message import Message
+from apps.metadata.events import (
+    ColumnModified,
+    MetadataExtracted,
+    SnapshotRestored,
+    TableAdded,
+    TableRemoved,
+)
+from apps.synapse import services
+from axiom.catalog_changes import touched
+
+
+@on(
+    MetadataExtracted, TableAdded, TableRemoved, ColumnModified, SnapshotRestored,
+    group="synapse-consumer", batch=True,
+)  # fmt: skip
+def hold_the_ontology_against_the_catalog(messages: Sequence[Message]) -> None:
+    for source in touched(messages):
+        services.check_ontology(source.datasource_name, only=source.only, renames=source.renames)
