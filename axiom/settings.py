@@ -370,6 +370,10 @@ STORAGES = {
 }
 WHITENOISE_USE_FINDERS = not PRODUCTION
 
+# --- Oracle -----------------------------------------------------------------------------------
+# What makes vectors of names and descriptions: a class, see apps/oracle/embedding.py.
+ORACLE_EMBEDDER = env.str("ORACLE_EMBEDDER", default="apps.oracle.embedding.CharacterNGrams")
+
 # --- Documents --------------------------------------------------------------------------------
 # Outside of everything that is served; every process that reads or makes documents sees it.
 DOCUMENTS_DIR = Path(env.str("DOCUMENTS_DIR", default=str(AXIOM_DIR / "documents")))
