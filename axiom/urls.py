@@ -12,7 +12,10 @@ api = [
     path("", include("apps.events.urls")),
     path("", include("apps.cases.urls")),
     path("", include("apps.notifications.urls")),
+    path("", include("apps.oracle.urls")),
     path("", include("apps.processes.urls")),
+    path("", include("apps.synapse.urls")),
+    path("", include("apps.vision.urls")),
     path("", include("apps.watch.urls")),
 ]
 

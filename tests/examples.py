@@ -344,3 +344,59 @@ def escalation_step(scene: Scene) -> Model:
     return save_step(
         severity="HIGH", level=1, after_minutes=5, audience="admin", channels=["email"]
     )
+
+
+def _datasource() -> None:
+    from apps.metadata.models import DataSource
+
+    DataSource.objects.get_or_create(name="example_db", defaults={"engine": "postgresql"})
+
+
+@example("/api/v1/vision/cubes/<pk>/", model="vision.Cube")
+def cube(scene: Scene) -> Model:
+    from apps.vision.services import define_cube
+
+    _datasource()
+    fact = {"schema_name": "public", "table_name": "sales"}
+    definition = {"fact": fact, "measures": [{"name": "Rows", "aggregator": "count"}]}
+    return define_cube(
+        datasource_name="example_db", name=f"cube-{uuid.uuid4()}", caption=MARK,
+        definition=definition,
+    )  # fmt: skip
+
+
+@example("/api/v1/ontology/nodes/<pk>/", model="synapse.OntologyNode")
+def ontology_node(scene: Scene) -> Model:
+    from apps.synapse.services import add_node
+
+    return add_node(layer="process", name=f"{MARK} {uuid.uuid4()}")
+
+
+@example("/api/v1/ontology/links/<pk>/", model="synapse.OntologyLink")
+def ontology_link(scene: Scene) -> Model:
+    from apps.synapse.services import link_node
+
+    _datasource()
+    node: Any = ontology_node(scene)
+    return link_node(node=node, datasource_name="example_db", schema_name="public", table_name=MARK)
+
+
+@example("/api/v1/ontology/bindings/<pk>/", model="synapse.EventLogBinding")
+def event_log_binding(scene: Scene) -> Model:
+    from apps.synapse.services import bind_event_log
+
+    _datasource()
+    return bind_event_log(
+        name=f"{MARK} {uuid.uuid4()}", datasource_name="example_db", schema_name="public",
+        table_name="log", case_column="c", activity_column="a", timestamp_column="t",
+    )  # fmt: skip
+
+
+@example("/api/v1/text2sql/queries/<pk>/", model="oracle.CachedQuery")
+def cached_query(scene: Scene) -> Model:
+    from apps.oracle.services import cache_query
+
+    _datasource()
+    return cache_query(
+        datasource_name="example_db", question=f"{MARK} {uuid.uuid4()}", sql="SELECT 1"
+    )

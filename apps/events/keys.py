@@ -53,6 +53,11 @@ def notifications(tenant_id: uuid.UUID | str) -> str:
     return f"axiom:notifications:{tenant_id}"
 
 
+def bridged(tenant_id: uuid.UUID | str, datasource_name: str, second: int) -> str:
+    """How many changes of a data source browsers could have been told in this second."""
+    return f"axiom:bridged:{{{tenant_id}:{datasource_name}}}:{second}"
+
+
 def live_connections(member: str) -> str:
     """The open streams of a member: connection id -> connected at."""
     return f"sse:notification:{member}"

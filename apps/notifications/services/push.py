@@ -39,10 +39,11 @@ class Frame:
 def push(tenant_id: UUID, frames: Sequence[Frame]) -> None:
     """Say it as soon as what it is about is committed; not at all if that is rolled back."""
     if frames:
-        transaction.on_commit(partial(_push, tenant_id, list(frames)))
+        transaction.on_commit(partial(push_now, tenant_id, list(frames)))
 
 
-def _push(tenant_id: UUID, frames: list[Frame]) -> None:
+def push_now(tenant_id: UUID, frames: Sequence[Frame]) -> None:
+    """Say what is committed already."""
     try:
         pipe = redis_client("nudge").pipeline(transaction=False)
         for frame in frames:
