@@ -20,6 +20,7 @@ BENCHES = {
     "work_lists": "work",
     "watch_evaluate": "watching", "rule_cost": "watching",
     "alert_storm": "alerting", "alert_latency": "latency",
+    "catalog_index": "searching", "catalog_search": "searching",
 }  # fmt: skip
 """Each benchmark and the module it is in, imported when Django is ready."""
 

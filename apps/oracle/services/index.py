@@ -67,10 +67,11 @@ def index_tables(
 ) -> IndexReport:
     """Index these tables, or all of a source, as they are now; `anew` writes also what is right."""
     take_turns(datasource_name, reading=False)
-    stored = _stored(datasource_name, only)
+    stored, terms = _stored(datasource_name, only), _terms_by_column(datasource_name)
     report = IndexReport()
     for tables in _some(metadata.known_tables(datasource_name, only), AT_ONCE // 8):
-        _bring_up(datasource_name, tables, stored, report, anew)
+        wanted = [entry for table in tables for entry in _entries(table, terms)]
+        _write(datasource_name, _different(wanted, stored, report, anew))
     report.removed = _forget(stored.values())
     return report
 
@@ -122,16 +123,12 @@ def _stored(datasource_name: str, only: Collection[Where] | None) -> dict[Key, F
     return {row[:3]: row[3:] for row in found.iterator() if only is None or row[:2] in only}
 
 
-def _bring_up(
-    datasource_name: str,
-    tables: Iterable[metadata.KnownTable],
-    stored: dict[Key, Facts],
-    report: IndexReport,
-    anew: bool,
-) -> None:
-    terms = _terms_by_column(datasource_name)
+def _different(
+    entries: Iterable[Wanted], stored: dict[Key, Facts], report: IndexReport, anew: bool
+) -> list[Wanted]:
+    """What has to be written; what is left in `stored` at the end has to go."""
     different = []
-    for wanted in (each for table in tables for each in _entries(table, terms)):
+    for wanted in entries:
         report.entries += 1
         there = stored.pop(wanted.key, None)
         if there is None:
@@ -141,7 +138,7 @@ def _bring_up(
         else:
             continue
         different.append(wanted)
-    _write(datasource_name, different)
+    return different
 
 
 def _facts(wanted: Wanted) -> tuple[Any, ...]:
