@@ -25,11 +25,11 @@ SERVERS = {
 
 
 @contextlib.contextmanager
-def web_server(kind: str = "daphne", redis_url: str = "") -> Iterator[str]:
+def web_server(kind: str = "daphne", redis_url: str = "", database_url: str = "") -> Iterator[str]:
     """A web server of its own process on the test's database and Redis; its address."""
     port = free_port()
     database = connection.settings_dict
-    url = settings.DATABASE_URL.rsplit("/", 1)[0] + f"/{database['NAME']}"
+    url = database_url or settings.DATABASE_URL.rsplit("/", 1)[0] + f"/{database['NAME']}"
     bus = redis_url or settings.REDIS_URL
     with started(*SERVERS[kind](port), DATABASE_URL=url, REDIS_URL=bus) as server:
         address = f"http://127.0.0.1:{port}"

@@ -3,13 +3,18 @@
 import json
 import os
 import signal
+import socket
+import time
+from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from django.db import connection
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from apps.accounts.services import end_login
-from apps.events import keys
+from apps.events import connections, keys
 from apps.events.context import acting
 from apps.notifications.services import set_muted
 from apps.notifications.services.push import Frame, push
@@ -68,6 +73,18 @@ def test_a_listener_resumes_where_it_was_and_hears_nothing_twice(
     assert stream.numbers() == [3, 4, 5, 6]
 
 
+@pytest.mark.parametrize("place", ["9" * 5_000, "-1", "nonsense", "\u0663"])
+def test_a_place_that_is_none_of_ours_is_as_good_as_none(daphne, alice, alice_api, tell, place):
+    tell(alice)
+    stream = Listener(
+        daphne,
+        f"/api/v1/notifications/stream?after={place}",
+        Authorization=alice_api._credentials["HTTP_AUTHORIZATION"],
+    )
+    eventually(lambda: stream.numbers() == [1])
+    stream.close()
+
+
 def test_what_redis_never_got_is_told_from_the_database(daphne, alice, alice_api, tell, listen):
     stream = listen(daphne, alice_api)
     tell(alice)
@@ -110,6 +127,72 @@ def test_a_dead_process_leaves_no_ghosts_in_the_seats(
     redis_client.zadd(seats, {"dead:1": 1, "dead:2": 2, "dead:3": 3})
     listen(daphne, alice_api)
     eventually(lambda: redis_client.zcard(seats) == 1)
+
+
+def test_who_lost_a_seat_unheard_learns_of_it_after_the_ear_is_back(
+    daphne, acme, alice, alice_api, listen, redis_client
+):
+    stream = listen(daphne, alice_api)
+    seats = keys.live_connections(f"{acme.pk}:{alice.pk}")
+    eventually(lambda: redis_client.zcard(seats) == 1)
+    # Three newer ones sat down elsewhere, and the word of it was lost.
+    newer = {f"other:{n}": time.time() + n for n in range(3)}
+    with redis_client.pipeline() as pipe:
+        pipe.zadd(keys.LIVE_PROCESSES, {"other": time.time() + 60})
+        pipe.delete(seats).zadd(seats, newer)
+        pipe.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
+        pipe.execute()
+    assert stream.ended.wait(10)
+    assert stream.heard[-1][:2] == ("evicted", "bye")
+    assert {name.decode() for name in redis_client.zrange(seats, 0, -1)} == set(newer)
+
+
+def test_who_does_not_read_is_cut_for_good(uvicorn_process, acme, alice, alice_api, redis_client):
+    seats = keys.live_connections(f"{acme.pk}:{alice.pk}")
+    with _deaf_client(uvicorn_process, alice_api) as deaf:
+        eventually(lambda: redis_client.zcard(seats) == 1)
+        frame = Frame("chat", {"text": "x" * 20_000}, {str(alice.pk): None})
+
+        def is_cut_after_more() -> bool:
+            push(acme.pk, [frame] * 50)
+            return redis_client.zcard(seats) == 0
+
+        eventually(is_cut_after_more)
+        eventually(lambda: deaf.getsockname() not in _peers_of(uvicorn_process), seconds=5)
+
+
+def _deaf_client(address, api):
+    """Asks for a stream and reads nothing of it."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect((urlsplit(address).hostname, urlsplit(address).port))
+    token = api._credentials["HTTP_AUTHORIZATION"]
+    head = f"Host: {urlsplit(address).netloc}\r\nAuthorization: {token}"
+    client.sendall(f"GET /api/v1/notifications/stream HTTP/1.1\r\n{head}\r\n\r\n".encode())
+    return client
+
+
+def _peers_of(address):
+    """Whom the server still holds a socket to."""
+    port = urlsplit(address).port
+    held = (each for each in psutil.net_connections("tcp4") if each.pid and each.raddr)
+    return {tuple(each.raddr) for each in held if each.laddr.port == port}
+
+
+def test_while_the_database_is_away_readers_are_told_a_problem(alice_api):
+    token = alice_api._credentials["HTTP_AUTHORIZATION"]
+    with web_server("uvicorn", database_url="postgres://nobody@127.0.0.1:9/nothing") as address:
+        refused = Listener(address, Authorization=token)
+        assert refused.status == 503
+        assert refused.response.headers["content-type"] == "application/problem+json"
+        assert refused.response.headers["retry-after"]
+        with connect(
+            address.replace("http", "ws") + "/ws/alerts/",
+            additional_headers={"Authorization": token},
+        ) as socket:
+            with pytest.raises(ConnectionClosed) as closed:
+                socket.recv(timeout=20)
+            assert closed.value.rcvd.code == 4503
 
 
 def test_ending_a_login_ends_its_streams(server, alice_api, bob_api, listen):
@@ -184,18 +267,36 @@ def test_what_is_for_everybody_reaches_one_tenant_alone(
     assert not theirs.of("metadata.table.added")
 
 
-def test_streams_live_through_a_loss_of_redis(alice, alice_api, tell, listen, tmp_path):
+@pytest.fixture
+def own_redis(tmp_path, settings):
+    """A Redis that this test may kill; what is told goes through it too."""
     valkey = Valkey(tmp_path)
-    with web_server(redis_url=valkey.start()) as address:
-        stream = listen(address, alice_api)
-        os.kill(valkey._pid(), signal.SIGKILL)
-        eventually(lambda: stream.of("degraded"))
-        tell(alice, title="Meanwhile")
-        eventually(lambda: stream.numbers() == [1])
-        valkey.start()
-        eventually(lambda: stream.of("resync"))
-        assert not stream.ended.is_set()
+    settings.REDIS_URL = valkey.start()
+    connections._redis_client.cache_clear()
+    yield valkey
     valkey.stop()
+    connections._redis_client.cache_clear()
+
+
+def test_streams_live_through_a_loss_of_redis_and_miss_nothing(
+    own_redis, settings, alice, bob, alice_api, bob_api, tell, listen
+):
+    with web_server("uvicorn", redis_url=settings.REDIS_URL) as address:
+        streams = [listen(address, api) for api in (alice_api, alice_api, bob_api)]
+        tell(alice, bob, title="Before")
+        eventually(lambda: all(each.numbers() == [1] for each in streams))
+        os.kill(own_redis._pid(), signal.SIGKILL)
+        eventually(lambda: all(each.of("degraded") for each in streams))
+        tell(alice, bob, title="Meanwhile")
+        eventually(lambda: all(each.numbers() == [1, 2] for each in streams))
+        own_redis.start()
+        eventually(lambda: all(each.of("resync") for each in streams))
+        tell(alice, bob, title="After")
+        eventually(lambda: all(each.numbers() == [1, 2, 3] for each in streams))
+        assert not any(each.ended.is_set() for each in streams)
+    for api in (alice_api, bob_api):
+        inbox = api.get("/api/v1/notifications/").json()["results"]
+        assert [row["title"] for row in inbox] == ["After", "Meanwhile", "Before"]
 
 
 def test_a_web_socket_carries_the_same(server, alice, alice_api, tell):

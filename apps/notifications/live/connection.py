@@ -5,12 +5,23 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from apps.events import keys
 from apps.notifications.live.handshake import Viewer
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 # Who does not read is cut when this much waits, and resumes by number.
 LARGEST_BACKLOG = 256 * 1024
+
+
+def abort(send: Send) -> None:
+    """Drop the socket with all that waits in it, where the server lets us reach it (uvicorn does).
+
+    A socket that is closed politely keeps its buffer until the other side has read it: never.
+    """
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    if hasattr(transport, "abort"):
+        transport.abort()
 
 
 class Connection:
@@ -36,6 +47,11 @@ class Connection:
         self._ending: list[dict[str, Any]] | None = None
         self._writer: asyncio.Task[None] | None = None
         self._task = asyncio.current_task()
+
+    def seats(self) -> str:
+        """Where this stream's seat is: of a person there are only so many in one place."""
+        tenant_id, user_id = self.viewer.member
+        return keys.live_connections(f"{tenant_id}:{user_id}")
 
     def frame(self, event: str, data: bytes, number: int | None) -> bytes:
         """The frame as this kind of stream writes it."""
@@ -81,9 +97,16 @@ class Connection:
             self._ending = self.ending(reason)
             self._wake()
 
+    async def take_leave(self, reason: str) -> None:
+        """Say why, and wait until it is said: the server closes when the application returns."""
+        self.end(reason)
+        if self._writer:
+            await self._writer
+
     def cut(self) -> None:
         """Close without writing any more: the other side does not read."""
         self._ending, self.was_cut = [], True
+        abort(self._send)
         if self._writer:
             self._writer.cancel()
         if self._task:
@@ -154,5 +177,5 @@ class WebSocketConnection(Connection):
         return [{"type": "websocket.send", "text": frame.decode()} for frame in backlog]
 
     def ending(self, reason: str) -> list[dict[str, Any]]:
-        codes = {"evicted": 4001, "revoked": 4003, "time": 1001}
+        codes = {"evicted": 4001, "revoked": 4003, "time": 1001, "away": 1013}
         return [{"type": "websocket.close", "code": codes[reason], "reason": reason}]

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
+from django.db import Error as AnyDatabaseError
 from django.db import close_old_connections, connection
 
 from apps.accounts.selectors import login_by_id, login_by_session, login_by_token
@@ -58,6 +59,12 @@ class UnknownHost(AxiomError):
     code, status = "bad_request", 400
 
 
+class DatabaseAway(AxiomError):
+    """The database cannot be asked at the moment; try again shortly."""
+
+    code, status = "database_away", 503
+
+
 @dataclass(frozen=True, slots=True)
 class Viewer:
     """Who looks at a stream, and what must stay true for them to go on."""
@@ -79,6 +86,14 @@ def _lent(function: Callable[..., Answer], *args: Any) -> Answer:
         return function(*args)
     finally:
         connection.close()
+
+
+async def find_out(scope: dict[str, Any]) -> Viewer:
+    """Who asks, found out beside the event loop; raises what to tell them otherwise."""
+    try:
+        return await in_database(identify, scope)
+    except AnyDatabaseError:
+        raise DatabaseAway(retry_after=3) from None
 
 
 def request_of(scope: dict[str, Any]) -> ASGIRequest:

@@ -19,6 +19,8 @@ import orjson
 import redis.asyncio
 import structlog
 from django.conf import settings
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from apps.accounts.services import ENDED_CHANNEL
@@ -45,6 +47,10 @@ class Hub:
     def __init__(self) -> None:
         # Its own types speak of bytes, text and futures all at once.
         self._redis: Any = redis.asyncio.Redis.from_url(settings.REDIS_URL)
+        # Never reconnects by itself: what was said meanwhile has to be found out.
+        self._ears: Any = redis.asyncio.Redis.from_url(
+            settings.REDIS_URL, retry=Retry(NoBackoff(), 0)
+        )
         self.seats = Seats(self._redis, secrets.token_hex(8))
         self.connections: dict[str, Connection] = {}
         self._members: dict[Member, dict[str, Connection]] = {}
@@ -57,15 +63,16 @@ class Hub:
         self._duties: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        _settle_garbage()
+        settle_garbage()
         for duty in (self._read, self._listen, self._look, self._tick):
-            self._duties.append(asyncio.create_task(_always(duty), name=f"live:{duty.__name__}"))
+            self._duties.append(asyncio.create_task(always(duty), name=f"live:{duty.__name__}"))
 
     async def stop(self) -> None:
         for duty in self._duties:
             duty.cancel()
         await asyncio.gather(*self._duties, return_exceptions=True)
         await self._redis.aclose()
+        await self._ears.aclose()
 
     def until(self) -> float:
         """When a stream that begins now is ended: not all that began together at once."""
@@ -103,12 +110,12 @@ class Hub:
             self._tenants[member[0]].discard(member)
         LIVE_CONNECTIONS.dec()
         if not self.degraded:
-            await _if_redis_is_there(self.seats.stand_up(connection))
+            await if_redis_is_there(self.seats.stand_up(connection))
 
     async def _seat(self, connection: Connection) -> None:
         tenant_id = connection.viewer.member[0]
-        followed = await _if_redis_is_there(self._follow(tenant_id))
-        seated = followed and await _if_redis_is_there(self.seats.sit_down(connection))
+        followed = await if_redis_is_there(self._follow(tenant_id))
+        seated = followed and await if_redis_is_there(self.seats.sit_down(connection))
         if not seated:
             self._positions.setdefault(tenant_id, f"{int(time.time() * 1000)}-0")
             self._send_away(too_many(self._members[connection.viewer.member].values()))
@@ -175,7 +182,7 @@ class Hub:
 
     async def _recover(self) -> None:
         """Redis is back, perhaps empty: take the seats again, repair the gap, then say so."""
-        if not await _if_redis_is_there(self.seats.sit_down_again(self.connections.values())):
+        if not await if_redis_is_there(self._sit_down_again()):
             return
         self.degraded = False
         await self._look_at_truth()
@@ -185,12 +192,21 @@ class Hub:
     async def _listen(self) -> None:
         """Hear who has to go, and when to look at once."""
         try:
-            async with self._redis.pubsub(ignore_subscribe_messages=True) as heard:
+            async with self._ears.pubsub(ignore_subscribe_messages=True) as heard:
                 await heard.subscribe(keys.LIVE_DISCONNECT, keys.LIVE_LOOK, ENDED_CHANNEL)
+                # Who lost a seat while we did not listen asks for it again, and hears the answer.
+                await self._sit_down_again()
+                self._look_now.set()
                 async for message in heard.listen():
                     self._hear(message)
         except (RedisError, OSError):
             await asyncio.sleep(0.5)
+
+    async def _sit_down_again(self) -> None:
+        there = list(self.connections.values())
+        await self.seats.sit_down_again(there)
+        for gone in [each for each in there if each.id not in self.connections]:
+            await self.seats.stand_up(gone)
 
     def _hear(self, message: dict[str, Any]) -> None:
         if message["channel"].decode() != keys.LIVE_DISCONNECT:
@@ -253,7 +269,7 @@ class Hub:
         now = time.time()
         if now - self._renewed_at > LEASE_SECONDS / 3:
             self._renewed_at = now
-            await _if_redis_is_there(self.seats.renew())
+            await if_redis_is_there(self.seats.renew())
         if now - self._pinged_at > PING_SECONDS:
             self._pinged_at = now
             self._say_to_all("ping")
@@ -273,7 +289,7 @@ class Hub:
             connection.say(event)
 
 
-async def _always(duty: Callable[[], Awaitable[None]]) -> None:
+async def always(duty: Callable[[], Awaitable[None]]) -> None:
     """Do a duty again and again; a failure is logged and does not end it."""
     while True:
         try:
@@ -283,7 +299,7 @@ async def _always(duty: Callable[[], Awaitable[None]]) -> None:
             await asyncio.sleep(1)
 
 
-async def _if_redis_is_there(step: Awaitable[Any]) -> bool:
+async def if_redis_is_there(step: Awaitable[Any]) -> bool:
     try:
         await step
     except (RedisError, OSError):
@@ -291,8 +307,10 @@ async def _if_redis_is_there(step: Awaitable[Any]) -> bool:
     return True
 
 
-def _settle_garbage() -> None:
+def settle_garbage() -> None:
     """What was loaded stays: the collector need not look at it, nor at idle streams so often."""
+    if not settings.LIVE_TUNES_GARBAGE:
+        return
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

@@ -6,7 +6,6 @@ from typing import Any
 
 from apps.events import keys
 from apps.notifications.live.connection import Connection
-from apps.notifications.selectors import Member
 
 SEATS = 3
 LEASE_SECONDS = 30.0
@@ -31,11 +30,6 @@ return #away
 """
 
 
-def name_of(member: Member) -> str:
-    tenant_id, user_id = member
-    return f"{tenant_id}:{user_id}"
-
-
 class Seats:
     """The seats as one process sees them."""
 
@@ -57,7 +51,7 @@ class Seats:
 
     async def sit_down(self, connection: Connection, client: Any = None) -> None:
         await self._script(
-            keys=[_seats(connection), keys.LIVE_PROCESSES, keys.LIVE_DISCONNECT],
+            keys=[connection.seats(), keys.LIVE_PROCESSES, keys.LIVE_DISCONNECT],
             args=[
                 *(connection.id, connection.since, time.time(), SEATS),
                 *(time.time() + LEASE_SECONDS, self.process),
@@ -74,11 +68,7 @@ class Seats:
         await pipe.execute()
 
     async def stand_up(self, connection: Connection) -> None:
-        await self._redis.zrem(_seats(connection), connection.id)
-
-
-def _seats(connection: Connection) -> str:
-    return keys.live_connections(name_of(connection.viewer.member))
+        await self._redis.zrem(connection.seats(), connection.id)
 
 
 def too_many(connections: Iterable[Connection]) -> list[Connection]:
