@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.conftest import PASSWORD
 
+STREAM = "**/api/v1/notifications/stream*"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -94,6 +95,8 @@ def visit(browser, live_server):
     def start(width: int = 1280, **how) -> Visit:
         context = browser.new_context(viewport={"width": width, "height": 900}, **how)
         open_windows.append(context)
+        # This server speaks WSGI, which has no streams (test_live.py has one that does).
+        context.route(STREAM, lambda route: route.fulfill(status=204))
         return Visit(context, live_server.url)
 
     yield start

@@ -1,0 +1,88 @@
+// The bell in the console's header: how many are unread, the newest of them, and a word when one comes.
+import { LiveStream } from "./live.js";
+
+const bell = document.getElementById("live");
+const place = (name) => bell.querySelector(`[data-show="${name}"]`);
+const LISTED = 10, TOAST_MS = 8_000, JUST_NOW_MS = 30_000;
+let known = { unread: 0, last_number: 0 };
+
+const ask = (path, how = {}) =>
+  fetch(bell.dataset.inbox + path, {
+    headers: { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": bell.dataset.csrf },
+    ...how,
+  });
+
+const showCount = () => {
+  place("unread").textContent = known.unread > 99 ? "99+" : known.unread;
+  place("unread").hidden = known.unread === 0;
+};
+
+const count = async () => {
+  try {
+    const answer = await ask("unread-count/");
+    if (answer.ok) known = await answer.json();
+    showCount();
+    return answer.status !== 401 && answer.status !== 403;
+  } catch {
+    return null; // Nobody answers: no word about who may.
+  }
+};
+
+// Of our own pages only: a notification's text must not lead elsewhere.
+const isOurs = (link) => link.startsWith("/") && !link.startsWith("//");
+
+const entry = (told) => {
+  const item = document.createElement(isOurs(told.link || "") ? "a" : "p");
+  if (item.tagName === "A") item.href = told.link;
+  item.className = "ax-told";
+  item.dataset.severity = told.severity || "";
+  const title = document.createElement("strong"), body = document.createElement("span");
+  title.textContent = told.title;
+  body.textContent = told.body || "";
+  item.append(title, body);
+  return item;
+};
+
+const toast = (told) => {
+  const word = entry(told);
+  document.getElementById("live-toasts").append(word);
+  setTimeout(() => word.remove(), TOAST_MS);
+};
+
+const hear = (told) => {
+  const list = place("list");
+  list.prepend(entry(told));
+  while (list.children.length > LISTED) list.lastChild.remove();
+  place("nothing").hidden = true;
+  if (told.number > known.last_number) {
+    known = { unread: known.unread + 1, last_number: told.number };
+    showCount();
+  }
+  if (Date.now() - Date.parse(told.created_at) < JUST_NOW_MS) toast(told);
+  tell("notification", told);
+};
+
+// For other scripts of a page: `document.addEventListener("axiom:notification", ...)`.
+const tell = (name, detail) => document.dispatchEvent(new CustomEvent(`axiom:${name}`, { detail }));
+
+const readAll = async () => {
+  const answer = await ask("read-all/", { method: "POST", body: JSON.stringify({ up_to: known.last_number }) });
+  if (!answer.ok) return;
+  place("list").replaceChildren();
+  place("nothing").hidden = false;
+  await count();
+};
+
+if (bell) {
+  const live = new LiveStream({ url: bell.dataset.stream, member: bell.dataset.member, may: count });
+  live.addEventListener("state", ({ detail }) => {
+    bell.dataset.state = detail;
+    place("state").textContent = bell.dataset[detail] || "";
+    tell("state", detail);
+  });
+  live.addEventListener("notification", ({ detail }) => hear(detail));
+  live.addEventListener("chat", ({ detail }) => tell("chat", detail));
+  live.addEventListener("resync", count);
+  place("read-all").addEventListener("click", readAll);
+  count().then(() => live.start());
+}

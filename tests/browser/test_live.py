@@ -1,0 +1,135 @@
+"""The console's bell in a real browser, on a server with real streams."""
+
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
+from apps.events.context import acting
+from apps.notifications.services import Notice, notify
+from tests.conftest import PASSWORD
+from tests.notifications.conftest import web_server
+
+from .conftest import Visit
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def server(redis_client, transactional_db):
+    with web_server("uvicorn") as address:
+        yield address
+
+
+@pytest.fixture
+def staff(alice):
+    alice.is_staff = True
+    # The server is a process of its own and does not know the tests' quick hasher.
+    alice.password = PBKDF2PasswordHasher().encode(PASSWORD, "a-salt-for-alice")
+    alice.save()
+    return alice
+
+
+@pytest.fixture
+def window(browser, server, staff):
+    """Alice's console."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    visit = Visit(context, server)
+    visit.log_in(staff)
+    yield visit
+    context.close()
+
+
+@pytest.fixture
+def tell(acme, alice):
+    def tell(title, **more):
+        with acting(tenant_id=acme.pk):
+            notify([Notice([alice.pk], title, "alert", title, **more)])
+
+    return tell
+
+
+def stands(page, state):
+    page.wait_for_selector(f"#live[data-state={state}]")
+
+
+def test_the_bell_counts_and_a_word_appears_without_asking_again(window, tell):
+    stands(window.page, "live")
+    assert window.page.is_hidden(".ax-live-count")
+    tell("Cash is low", body="8.2 of 10 million", severity="HIGH", link="/admin/watch/alert/")
+    word = window.page.wait_for_selector("#live-toasts .ax-told[data-severity=HIGH]")
+    assert "8.2 of 10 million" in word.text_content()
+    assert word.get_attribute("href") == "/admin/watch/alert/"
+    assert window.page.text_content(".ax-live-count") == "1"
+    assert window.complaints == []
+
+
+def test_a_text_is_only_ever_text_and_leads_nowhere_else(window, tell):
+    stands(window.page, "live")
+    tell("<img src=x onerror=alert(1)>", link="https://evil.example/")
+    word = window.page.wait_for_selector("#live-toasts .ax-told")
+    assert word.text_content() == "<img src=x onerror=alert(1)>"
+    assert word.get_attribute("href") is None
+    assert window.complaints == []
+
+
+def test_the_next_page_goes_on_where_the_last_one_was(window, tell):
+    stands(window.page, "live")
+    tell("First")
+    window.page.wait_for_selector("#live-toasts >> text=First")
+    window.page.goto("about:blank")
+    tell("Second")
+    asked = []
+    window.page.on("request", lambda request: asked.append(request.url))
+    window.open("/admin/")
+    window.page.wait_for_selector("#live-toasts >> text=Second")
+    assert [url for url in asked if "/stream" in url] == [
+        f"{window.server}/api/v1/notifications/stream?after=1"
+    ]
+    assert window.page.locator("#live-toasts .ax-told").count() == 1
+    assert window.page.text_content(".ax-live-count") == "2"
+
+
+def test_all_are_read_with_one_click(window, tell):
+    stands(window.page, "live")
+    tell("First")
+    window.page.wait_for_selector("#live-toasts .ax-told")
+    window.page.click("#live summary")
+    window.page.click("#live [data-show=read-all]")
+    window.page.wait_for_selector(".ax-live-count", state="hidden")
+    assert window.page.is_visible("#live [data-show=nothing]")
+
+
+def test_the_oldest_of_four_tabs_gives_way_and_does_not_fight_for_it(window):
+    stands(window.page, "live")
+    tabs = [window.context.new_page() for _ in range(3)]
+    for tab in tabs:
+        tab.goto(window.server + "/admin/")
+        stands(tab, "live")
+    stands(window.page, "replaced")
+    for tab in tabs:
+        stands(tab, "live")
+    assert "newer tabs" in window.page.text_content("#live [data-show=state]")
+
+
+def test_who_is_logged_out_elsewhere_is_told_so(window, staff):
+    from apps.accounts.services import deactivate_user
+
+    stands(window.page, "live")
+    deactivate_user(user=staff)
+    stands(window.page, "ended")
+
+
+def test_a_refused_stream_is_tried_again_until_it_is_there(browser, server, staff, tell):
+    context = browser.new_context()
+    refusals = []
+
+    def refuse_twice(route):
+        refusals.append(route.request.url)
+        route.fulfill(status=503) if len(refusals) < 3 else route.continue_()
+
+    context.route("**/api/v1/notifications/stream*", refuse_twice)
+    visit = Visit(context, server)
+    visit.log_in(staff)
+    stands(visit.page, "reconnecting")
+    stands(visit.page, "live")
+    assert len(refusals) == 3
+    context.close()
