@@ -22,11 +22,13 @@ share_connections()
 django: Any = get_asgi_application()
 
 # After Django is set up: they read its settings and its models.
+from apps.chat.live import socket
 from apps.notifications.live import stream
 from axiom.body_limit import BodyLimit
 
 event_stream: Any = stream.event_stream
 alert_socket: Any = stream.alert_socket
+chat_socket: Any = socket.chat_socket
 bounded: Any = BodyLimit(django, settings.REQUEST_MAX_BYTES)
 
 application = ProtocolTypeRouter(
@@ -39,6 +41,8 @@ application = ProtocolTypeRouter(
                 re_path("", bounded),
             ]
         ),
-        "websocket": URLRouter([path("ws/alerts/", alert_socket)]),
+        "websocket": URLRouter(
+            [path("ws/alerts/", alert_socket), path("ws/chat/<uuid:room_id>/", chat_socket)]
+        ),
     }
 )

@@ -300,6 +300,8 @@ WATCH_SYSTEM_SCAN_SECONDS = env.int("WATCH_SYSTEM_SCAN_SECONDS", default=60)
 
 # --- Notifications ----------------------------------------------------------------------------
 NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", default=30)
+# Off, the collector is left as Python sets it: only to measure what the tuning brings.
+LIVE_TUNES_GARBAGE = env.bool("LIVE_TUNES_GARBAGE", default=True)
 
 # --- Work in the background -------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL

@@ -400,3 +400,27 @@ def cached_query(scene: Scene) -> Model:
     return cache_query(
         datasource_name="example_db", question=f"{MARK} {uuid.uuid4()}", sql="SELECT 1"
     )
+
+
+@example("/api/v1/chat/rooms/<pk>/", "/api/v1/chat/rooms/<room_id>/", model="chat.Room")
+def chat_room(scene: Scene) -> Model:
+    from apps.chat.services import open_room
+
+    return open_room(name=MARK, by=scene.alice)
+
+
+@example("/api/v1/chat/rooms/<room_id>/members/<user_id>/", lookup="user_id")
+def chat_room_member(scene: Scene) -> Model:
+    return chat_room(scene).members.get()
+
+
+@example(model="chat.ChatMessage")
+def chat_message(scene: Scene) -> Model:
+    from django.utils import timezone
+
+    from apps.chat.models import ChatMessage
+
+    return ChatMessage.objects.create(
+        id=uuid.uuid4(), room=chat_room(scene), seq=1, sender=scene.alice, client_id="1",
+        text=MARK, sent_at=timezone.now(),
+    )  # fmt: skip

@@ -22,13 +22,17 @@ class ChatMessageSent(
     """Somebody wrote to a room."""
 
     room_id: UUID
-    seq: int = Field(ge=1, description=noop("The message's number in its room, without gaps."))
+    seq: int = Field(ge=1, description=noop("The message's number in its room; it counts up."))
     sender_id: UUID
     message: str
+    client_id: str = Field(
+        "", description=noop("The sender's own id for it: sent again, it is the same.")
+    )
 
     example = {
         "room_id": "018f2d1c-0000-7000-8000-000000000700",
         "seq": 17,
         "sender_id": "018f2d1c-0000-7000-8000-0000000000a1",
         "message": "법원 제출본 확인했습니다.",
+        "client_id": "b7c1",
     }

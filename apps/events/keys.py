@@ -72,6 +72,25 @@ def live_ticket(digest: str) -> str:
     return f"axiom:live:ticket:{digest}"
 
 
+CHAT_SAID: Final = "axiom:chat:said"
+CHAT_LOOK: Final = "axiom:chat:look"
+
+
+def chat_room(room: str) -> str:
+    """The last number of a room's messages, and up to where numbers may be given."""
+    return f"axiom:chat:room:{room}"
+
+
+def chat_sent(room: str, message: str) -> str:
+    """The number that a message got, under its sender's own id for it."""
+    return f"axiom:chat:sent:{room}:{message}"
+
+
+def chat_recent(room: str) -> str:
+    """The newest messages of a room, persisted or not."""
+    return f"axiom:chat:recent:{room}"
+
+
 def heartbeat(worker: str) -> str:
     return f"axiom:worker:{worker}"
 
