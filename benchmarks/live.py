@@ -1,0 +1,195 @@
+"""What open streams cost, and how fast one word reaches all of them."""
+
+import contextlib
+import json
+import resource
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import httpx
+import psutil
+from django.db import transaction
+
+from apps.events.context import acting
+from apps.notifications.services import Notice, notify
+from axiom.embedded.state import free_port
+
+from . import servers
+from .figure import Figure, Size
+from .people import people
+from .processes import Process, wait_until
+from .publishing import TENANT
+from .stage import Stage, stage
+
+STREAMS = 5_000
+# Opened before anything is counted: what the first streams bring up is not the price of a stream.
+FIRST = 50
+OURS, TRIVIAL = "axiom.asgi:application", "benchmarks.trivial:application"
+WORDS = 7
+
+
+@dataclass(frozen=True)
+class Server:
+    """A web server under load: one process, as the production image runs it."""
+
+    process: Process
+    port: int
+
+    def resident(self) -> int:
+        return int(psutil.Process(self.process.pid).memory_info().rss)
+
+    def threads(self) -> int:
+        return int(psutil.Process(self.process.pid).num_threads())
+
+
+@contextlib.contextmanager
+def served(place: Stage, application: str, **environment: str) -> Iterator[Server]:
+    """The application on a server that answers."""
+    _raise_limit()
+    port = free_port()
+    command = (
+        "-m", "uvicorn", application, "--port", str(port), "--lifespan", "off", "--loop", "asyncio",
+        "--http", "h11", "--log-level", "warning", "--no-access-log",
+    )  # fmt: skip
+    with place.process(*command, **environment) as process:
+        wait_until(lambda: _listens(port))
+        yield Server(process, port)
+
+
+def _raise_limit() -> None:
+    """The server inherits it: each stream is a file."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def listeners(place: Stage, server: Server, tokens: list[str], name: str) -> Iterator[Process]:
+    """So many open streams, in a process of their own."""
+    file = servers.DIRECTORY / f"tokens-{name}.json"
+    file.write_text(json.dumps(tokens))
+    with place.process("-m", "benchmarks.listening", str(server.port), str(file)) as client:
+        assert client.stdout.readline() == "ready\n"
+        yield client
+
+
+def ask(client: Process, word: str) -> str:
+    """Tell the client something; the line it says at once."""
+    client.stdin.write(word + "\n")
+    client.stdin.flush()
+    return client.stdout.readline().strip()
+
+
+# Memory
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the streams of a server took."""
+
+    bytes_each: float
+    threads: int
+    sessions: int
+
+
+def live_memory(size: Size) -> Iterator[Figure]:
+    """5,000 open streams in one process, against the least that a stream can be."""
+    count = size.of(STREAMS, FIRST)
+    with stage("here", 0) as place:
+        _, tokens = people(count + FIRST)
+        ours, least = _cost(place, OURS, tokens), _cost(place, TRIVIAL, tokens)
+    ratio, held = ours.bytes_each / least.bytes_each, ours.threads + ours.sessions
+    yield Figure(
+        bench="live_memory", value=ours.bytes_each / 1024, unit="KiB per stream",
+        against="a trivial ASGI application", against_value=least.bytes_each / 1024, ratio=ratio,
+        bar=f"ratio <= 1.5, threads and database sessions held: {held}, none allowed",
+        met=ratio <= 1.5 and held == 0,
+    )  # fmt: skip
+
+
+def _cost(place: Stage, application: str, tokens: list[str]) -> Cost:
+    with (
+        served(place, application) as server,
+        listeners(place, server, tokens[:FIRST], "first"),
+    ):
+        before = _counted(place, server)
+        with listeners(place, server, tokens[FIRST:], "rest"):
+            time.sleep(3)
+            after = _counted(place, server)
+    count = len(tokens) - FIRST
+    return Cost((after[0] - before[0]) / count, after[1] - before[1], after[2] - before[2])
+
+
+def _counted(place: Stage, server: Server) -> tuple[int, int, int]:
+    sessions = place.count("pg_stat_activity WHERE datname = current_database()")
+    return server.resident(), server.threads(), sessions
+
+
+# One word to all
+
+
+def live_broadcast(size: Size) -> Iterator[Figure]:
+    """One alert to 5,000 clients: from its commit until the last has it."""
+    count = size.of(STREAMS, FIRST)
+    with stage("here", 0) as place:
+        users, tokens = people(count)
+        alert = _Alert(users)
+        tuned = _told(place, OURS, tokens, alert.tell)
+        untuned = _told(place, OURS, tokens, alert.tell, LIVE_TUNES_GARBAGE="0")
+        least = _told(place, TRIVIAL, tokens, _say_trivially)
+    yield _faster_enough("live_broadcast", tuned, least, "a trivial ASGI application", 2.0)
+    yield _faster_enough("live_broadcast_gc", tuned, untuned, "the collector left as it is", 1.1)
+
+
+def _faster_enough(name: str, ours: float, theirs: float, against: str, most: float) -> Figure:
+    return Figure(
+        bench=name, value=ours * 1000, unit="ms", against=against, against_value=theirs * 1000,
+        ratio=ours / theirs, bar=f"ratio <= {most}", met=ours / theirs <= most,
+    )  # fmt: skip
+
+
+def _told(place: Stage, application: str, tokens: list[str], tell: Any, **how: str) -> float:
+    """Seconds until the last has it, the median of several words."""
+    with (
+        served(place, application, **how) as server,
+        listeners(place, server, tokens, "all") as client,
+    ):
+        time.sleep(2)
+        return median(_one_word(client, server, f"word-{n}-of-many", tell) for n in range(WORDS))
+
+
+def _one_word(client: Process, server: Server, word: str, tell: Any) -> float:
+    assert ask(client, word) == "waiting"
+    said_at = tell(server, word)
+    return max(json.loads(client.stdout.readline())) - said_at
+
+
+def _say_trivially(server: Server, word: str) -> float:
+    frame = f'id: 1\nevent: notification\ndata: {{"title":"{word}","body":"{"x" * 150}"}}\n\n'
+    begin = time.monotonic()
+    httpx.post(f"http://127.0.0.1:{server.port}/", content=frame)
+    return begin
+
+
+class _Alert:
+    """Tells everybody; each telling is another occasion."""
+
+    def __init__(self, users: list[Any]) -> None:
+        self._ids, self._count = [user.pk for user in users], 0
+
+    def tell(self, server: Server, word: str) -> float:
+        committed: list[float] = []
+        self._count += 1
+        with acting(tenant_id=TENANT), transaction.atomic():
+            transaction.on_commit(lambda: committed.append(time.monotonic()))
+            notify([Notice(self._ids, f"bench:{self._count}", "alert", word)])
+        return committed[0]
