@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from apps.chat.models import ChatMessage, Room, RoomMember
@@ -80,6 +80,15 @@ def said_after(room_id: UUID, after: int | None) -> list[ChatMessage]:
     if after is None:
         return list(reversed(rows[:OPENING]))
     return list(reversed(rows.filter(seq__gt=after)[: LONGEST_REPLAY + 1]))
+
+
+def replay_of_room(room_id: UUID, after: int | None) -> tuple[list[ChatMessage], int]:
+    """What greets who comes back, and the number of the newest."""
+    rows = said_after(room_id, after)
+    if rows:
+        return rows, rows[-1].seq
+    newest = ChatMessage.across_tenants.filter(room_id=room_id).aggregate(Max("seq"))["seq__max"]
+    return rows, newest or 0
 
 
 @dataclass(slots=True)

@@ -66,6 +66,18 @@ def test_a_socket_resumes_where_it_was(alice, alice_api, say, carry, enter):
     assert socket.texts(3) == ["4", "5", "6"]
 
 
+@pytest.mark.parametrize("after", [3, 17])
+def test_who_has_everything_hears_only_what_is_new(alice, alice_api, say, carry, enter, after):
+    for n in range(1, 4):
+        say(alice, str(n))
+    carry()
+    socket = enter(alice_api, after=after)
+    socket.send("4", "c4")
+    assert socket.texts(1) == ["4"]
+    socket.send("5", "c5")
+    assert socket.texts(1) == ["5"]
+
+
 def test_sent_again_after_a_lost_answer_it_is_the_same_message(alice_api, bob_api, enter):
     first, listener = enter(alice_api), enter(bob_api)
     first.send("Hello", "c1")

@@ -89,9 +89,9 @@ class RoomsResource(FullResource):
     @action(detail=True, methods=["post"])
     def read(self, request: Request, pk: Any) -> Response:
         """Say how far you have read."""
+        room = self.get_object()
         given = ReadSerializer(data=request.data)
         given.is_valid(raise_exception=True)
-        room = self.get_object()
         services.mark_read(room_id=room.pk, user_id=request.user.pk, **given.validated_data)
         return self.answer(self._as_seen(room))
 

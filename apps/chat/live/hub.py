@@ -42,6 +42,7 @@ from apps.notifications.services.streams import (
     too_many,
 )
 from axiom.errors import AxiomError
+from axiom.metrics import LIVE_CONNECTIONS
 
 log = structlog.get_logger(__name__)
 
@@ -95,6 +96,7 @@ class ChatHub:
         self.connections[connection.id] = connection
         self._rooms.setdefault(connection.room_id, {})[connection.id] = connection
         self._occupied.set()
+        LIVE_CONNECTIONS.inc()
 
     async def _leave(self, connection: ChatConnection) -> None:
         self.connections.pop(connection.id, None)
@@ -102,6 +104,7 @@ class ChatHub:
         there.pop(connection.id, None)
         if not there:
             del self._rooms[connection.room_id]
+        LIVE_CONNECTIONS.dec()
         await if_redis_is_there(self.seats.stand_up(connection))
 
     async def _seat(self, connection: ChatConnection) -> None:
@@ -113,15 +116,14 @@ class ChatHub:
 
     async def _begin(self, connection: ChatConnection, after: int | None) -> None:
         """Say what was said before, from PostgreSQL and, not persisted yet, from Redis."""
-        rows = await in_database(selectors.said_after, connection.room_id, after)
-        if len(rows) > selectors.LONGEST_REPLAY:
-            rows = rows[1:]
-            connection.say("resync")
-        begin = rows[0].seq - 1 if rows and after is None else after or 0
+        rows, newest = await in_database(selectors.replay_of_room, connection.room_id, after)
         known = _merged(rows, await self._recent(connection.room_id))
-        for seq, frame in known:
-            if seq > begin:
-                connection.tell_missed(seq, "message", frame)
+        if after is None:
+            connection.last_number = rows[0].seq - 1 if rows else 0
+        else:
+            # A number from elsewhere must not silence the room until it is reached.
+            connection.last_number = min(after, max([newest, *(seq for seq, _ in known)]))
+        _tell_all([connection], known, cut=len(rows) > selectors.LONGEST_REPLAY)
         if not connection.go_live():
             self._missed(connection.room_id)
 
@@ -261,9 +263,8 @@ class ChatHub:
     async def _catch_up_in(self, room_id: UUID, after: int) -> None:
         rows = await in_database(selectors.said_after, room_id, after)
         known = _merged(rows, await self._recent(room_id))
-        for each in self._rooms.get(room_id, {}).values():
-            for seq, frame in known if each.early is None else ():
-                each.tell_missed(seq, "message", frame)
+        there = [each for each in self._rooms.get(room_id, {}).values() if each.early is None]
+        _tell_all(there, known, cut=len(rows) > selectors.LONGEST_REPLAY)
 
     async def _tick(self) -> None:
         """One timer for all sockets."""
@@ -278,6 +279,15 @@ class ChatHub:
                 each.say("ping")
         for each in [each for each in self.connections.values() if each.until < now]:
             each.end("time")
+
+
+def _tell_all(to: Iterable[ChatConnection], known: list[Told], *, cut: bool) -> None:
+    """In order, and only what is new to each. Where too much was missed, say so: read the history."""
+    for each in to:
+        if cut:
+            each.say("resync")
+        for seq, frame in known:
+            each.tell_missed(seq, "message", frame)
 
 
 def _merged(rows: Iterable[Any], recent: Iterable[bytes]) -> list[Told]:

@@ -29,8 +29,7 @@ _LONGEST_PLACE = 18
 
 async def event_stream(scope: Any, receive: Any, send: Any) -> None:
     """GET: notifications, chat and changes as server-sent events, from where the reader was."""
-    request = request_of(scope)
-    place = request.headers.get("Last-Event-ID") or request.GET.get("after") or ""
+    place = _place_in(scope)
     if place.encode() in STAY_AWAY.values():
         return await _answer(send, 204, [], b"")
     try:
@@ -72,6 +71,12 @@ async def _serve(kind: Any, viewer: Viewer, receive: Any, send: Any, place: str)
         # Cut by ourselves, because nobody reads: leaving is all that is left to do.
         if not connection.was_cut:
             raise
+
+
+def _place_in(scope: Any) -> str:
+    """Where the reader was. The request itself is not kept: a stream lasts, and it is large."""
+    request = request_of(scope)
+    return request.headers.get("Last-Event-ID") or request.GET.get("after") or ""
 
 
 def number_of(place: str) -> int | None:
