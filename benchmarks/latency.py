@@ -28,17 +28,17 @@ def latency_1000(size: Size) -> Iterator[Figure]:
 def _latency(name: str, rate: int, size: Size, producers: int) -> Figure:
     with stage("latency", 4) as place, place.relay():
         runs = [_run(place, rate, size.of(rate * 5), producers) for _ in range(size.rounds(3))]
-    return _figure(name, runs, P50_MS, P99_MS)
+    return figure_of(name, runs, P50_MS, P99_MS)
 
 
 def alert_latency(size: Size) -> Iterator[Figure]:
     """Commit of an event to the commit of the alert it causes, at 50 events a second."""
     with stage("latency", 4) as place, place.relay():
         runs = [_run(place, 50, size.of(250), 1, "watch") for _ in range(size.rounds(3))]
-    yield _figure("alert_latency", runs, 10.0, 40.0)
+    yield figure_of("alert_latency", runs, 10.0, 40.0)
 
 
-def _figure(name: str, runs: list[list[float]], p50_bar: float, p99_bar: float) -> Figure:
+def figure_of(name: str, runs: list[list[float]], p50_bar: float, p99_bar: float) -> Figure:
     p50, p99 = (median(quantile(run, share) for run in runs) for share in (0.50, 0.99))
     return Figure(
         bench=name, value=p50, unit="ms", against="the bar", against_value=p50_bar,
@@ -51,7 +51,7 @@ def _run(place: Stage, rate: int, count: int, producers: int, work: str = "consu
     """The milliseconds that each event of one run took."""
     place.clear()
     with _worker(place, work) as consumer:
-        committed = _produced(place, rate, count, producers)
+        committed = produced(place, rate, count, producers)
         # The producers' first ones, which are not measured, are handled too.
         wait_until(lambda: place.count(_HANDLED) >= len(committed) + producers)
         consumer.terminate()
@@ -59,7 +59,7 @@ def _run(place: Stage, rate: int, count: int, producers: int, work: str = "consu
     return [(arrived[number] - moment) * 1000 for number, moment in committed.items()]
 
 
-def _produced(place: Stage, rate: int, count: int, producers: int) -> Moments:
+def produced(place: Stage, rate: int, count: int, producers: int) -> Moments:
     share = count // producers
     with contextlib.ExitStack() as stack:
         processes = [

@@ -2,7 +2,7 @@
 
 It says "ready" when all streams are open. For each line it reads, it waits until that text came
 on every stream, and tells when it came to each (on the clock that all processes share). At "listen"
-it tells whatever numbers of claims the first stream hears, as they come, until the end.
+it notes of which alerts the first stream hears, and at "heard" it tells when each came.
 """
 
 import asyncio
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 AT_ONCE = 50
-_CLAIM = re.compile(rb"claim (\d+)\b")
+_ALERT = re.compile(rb'"alert_id":"([0-9a-f-]{36})"')
+_LONGEST_ALERT = 60
 
 
 class Stream(asyncio.Protocol):
@@ -50,7 +51,7 @@ class Hall:
         self.wanted = b""
         self.came: list[float] = []
         self.complete = asyncio.Event()
-        self.claims: dict[int, float] | None = None
+        self.alerts: dict[str, float] | None = None
 
     async def open(self) -> None:
         loop = asyncio.get_running_loop()
@@ -65,10 +66,10 @@ class Hall:
 
     def hear(self, stream: Stream, data: bytes) -> None:
         now = time.monotonic()
-        if self.claims is not None and stream is self.streams[0]:
-            for number in _CLAIM.findall(stream.tail + data):
-                self.claims.setdefault(int(number), now)
-            stream.tail = data[-20:]
+        if self.alerts is not None and stream is self.streams[0]:
+            for alert_id in _ALERT.findall(stream.tail + data):
+                self.alerts.setdefault(alert_id.decode(), now)
+            stream.tail = data[-_LONGEST_ALERT:]
         elif self.wanted and self.wanted in stream.tail + data:
             stream.tail = b""
             self.came.append(now)
@@ -103,10 +104,10 @@ async def main(port: int, tokens: list[str]) -> None:
     say("ready")
     while line := (await asyncio.to_thread(sys.stdin.readline)).strip():
         if line == "listen":
-            hall.claims = {}
+            hall.alerts = {}
             say("listening")
         elif line == "heard":
-            say(hall.claims or {})
+            say(hall.alerts or {})
         else:
             say(await hall.wait_for(line))
 

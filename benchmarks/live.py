@@ -10,20 +10,23 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-import httpx
 import psutil
 from django.db import transaction
 
 from apps.events.context import acting
 from apps.notifications.services import Notice, notify
+from apps.watch.models import Subscription
 from axiom.embedded.state import free_port
 
 from . import servers
+from .alerting import ALWAYS, subscribe
+from .events import ClaimTimed
 from .figure import Figure, Size
+from .latency import figure_of, produced
 from .people import people
 from .processes import Process, wait_until
 from .publishing import TENANT
-from .stage import Stage, stage
+from .stage import MANAGE, Stage, stage
 
 STREAMS = 5_000
 # Opened before anything is counted: what the first streams bring up is not the price of a stream.
@@ -175,8 +178,12 @@ def _one_word(client: Process, server: Server, word: str, tell: Any) -> float:
 
 def _say_trivially(server: Server, word: str) -> float:
     frame = f'id: 1\nevent: notification\ndata: {{"title":"{word}","body":"{"x" * 150}"}}\n\n'
-    begin = time.monotonic()
-    httpx.post(f"http://127.0.0.1:{server.port}/", content=frame)
+    head = f"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(frame)}\r\n\r\n"
+    # Connected before the clock is read: what an HTTP client does first is not the server's time.
+    with socket.create_connection(("127.0.0.1", server.port)) as wire:
+        begin = time.monotonic()
+        wire.sendall((head + frame).encode())
+        assert b"204" in wire.recv(1_000)
     return begin
 
 
@@ -193,3 +200,47 @@ class _Alert:
             transaction.on_commit(lambda: committed.append(time.monotonic()))
             notify([Notice(self._ids, f"bench:{self._count}", "alert", word)])
         return committed[0]
+
+
+# From the commit of an event to the frame in a browser
+
+
+IDLE, ALERTS_PER_SECOND, SECONDS = 1_000, 20, 30
+_NUMBERED = """
+SELECT a.id::text, (o.payload ->> 'number')::int
+FROM watch_alert a JOIN event_outbox o ON o.aggregate_id = a.aggregate_id
+WHERE o.event_type = 'BENCH_CLAIM_TIMED'
+"""
+
+
+def live_latency(size: Size) -> Iterator[Figure]:
+    """Commit to frame through the whole path, at 20 alerts a second and 1,000 idle streams."""
+    count = size.of(ALERTS_PER_SECOND * SECONDS, 20)
+    with stage("here", 0) as place:
+        users, tokens = people(size.of(IDLE, 20) + 1)
+        subscribe(ClaimTimed, [ALWAYS])
+        Subscription.across_tenants.update(user=users[0], role="")
+        with place.relay(), _workers(place), served(place, OURS) as server:
+            took = _latencies(place, server, tokens, count)
+    yield figure_of("live_latency", [took], 25.0, 100.0)
+
+
+@contextlib.contextmanager
+def _workers(place: Stage) -> Iterator[None]:
+    """Each in a process of its own, as in production."""
+    with contextlib.ExitStack() as stack:
+        for worker in ("watch_cep", "notifications"):
+            stack.enter_context(place.process(MANAGE, "runworker", worker))
+        yield
+
+
+def _latencies(place: Stage, server: Server, tokens: list[str], count: int) -> list[float]:
+    with listeners(place, server, tokens, "idle") as client:
+        assert ask(client, "listen") == "listening"
+        committed = produced(place, ALERTS_PER_SECOND, count, producers=1)
+        # The producer's first, which is not measured, causes an alert too.
+        wait_until(lambda: len(json.loads(ask(client, "heard"))) > count, pause=0.2)
+        heard = json.loads(ask(client, "heard"))
+    numbers = dict(place.connection.execute(_NUMBERED).fetchall())
+    came = {numbers[alert_id]: moment for alert_id, moment in heard.items()}
+    return [(came[number] - moment) * 1000 for number, moment in committed.items()]

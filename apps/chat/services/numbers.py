@@ -5,6 +5,8 @@ allowed to count: after a loss the room goes on above that. Numbers that were gr
 given are skipped then, which is the only way a gap comes about.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +24,8 @@ BLOCK = 1_000
 _GRANT = """
 UPDATE chat_room SET granted_to = granted_to + %s WHERE id = %s RETURNING granted_to - %s
 """
-# Nobody's grant is taken back: one that comes late, after a later one, is left unused.
+# Nobody's grant is taken back: one that comes late, after a later one, is left unused (its
+# process may have lost the lock with its connection in between).
 _HAND_OVER = """
 local at = redis.call('HMGET', KEYS[1], 'seq', 'limit')
 local first, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -35,16 +38,36 @@ return 1
 
 def grant_numbers(room_id: UUID) -> None:
     """Let Redis number the next messages of this room."""
+    try:
+        with _alone(room_id):
+            _grant(redis_client("nudge"), room_id)
+    except redis.RedisError:
+        raise ChatAway(retry_after=2) from None
+
+
+@contextlib.contextmanager
+def _alone(room_id: UUID) -> Iterator[None]:
+    """Many notice at once that numbers are wanting: one block is enough for all of them."""
+    key = f"axiom.chat.{room_id}"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [key])
+
+
+def _grant(client: Any, room_id: UUID) -> None:
+    state = keys.chat_room(str(room_id))
+    seq, limit = client.hmget(state, "seq", "limit")
+    if limit is not None and int(seq) < int(limit):
+        return
     first = _next_block(room_id)
     if first is None:
         return
-    try:
-        client = redis_client("nudge")
-        if first and not client.exists(keys.chat_room(str(room_id))):
-            _remember_newest(client, room_id)
-        client.eval(_HAND_OVER, 1, keys.chat_room(str(room_id)), first, first + BLOCK)
-    except redis.RedisError:
-        raise ChatAway(retry_after=2) from None
+    if first and limit is None:
+        _remember_newest(client, room_id)
+    client.eval(_HAND_OVER, 1, state, first, first + BLOCK)
 
 
 def _next_block(room_id: UUID) -> int | None:
