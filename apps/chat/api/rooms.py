@@ -51,7 +51,7 @@ class ReadSerializer(serializers.Serializer[Any]):
     up_to = serializers.IntegerField(min_value=0, max_value=2**63 - 1)
 
 
-class RoomFilter(django_filters.FilterSet):  # type: ignore[misc]
+class RoomFilter(django_filters.FilterSet):
     case_id = django_filters.UUIDFilter("case_id")
 
 

@@ -20,7 +20,9 @@ def fan_out(messages: Sequence[Message]) -> None:
         event = message.event
         assert isinstance(event, ChatMessageSent)
         room = members.get((message.tenant_id, event.room_id))
-        if room and (to := {str(u): None for u in room.user_ids if u != event.sender_id}):
+        others = [u for u in room.user_ids if u != event.sender_id] if room else []
+        if room and others:
+            to: dict[str, int | None] = {str(user_id): None for user_id in others}
             frames[message.tenant_id].append(Frame("chat", _told(event, message, room.name), to))
     for tenant_id, told in frames.items():
         push(tenant_id, told)

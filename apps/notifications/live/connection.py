@@ -19,7 +19,7 @@ def abort(send: Send) -> None:
 
     A socket that is closed politely keeps its buffer until the other side has read it: never.
     """
-    transport = getattr(getattr(send, "__self__", None), "transport", None)
+    transport: Any = getattr(getattr(send, "__self__", None), "transport", None)
     if hasattr(transport, "abort"):
         transport.abort()
 
