@@ -3,12 +3,11 @@
 Events say where to look, never what is there: readers ask the catalog for that.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from apps.events.context import acting
 from apps.events.message import Message
 from axiom.references import Where
 
@@ -19,6 +18,7 @@ Name = tuple[str, ...]
 class Touched:
     """Where one data source changed; `wholly` when it may be anywhere."""
 
+    tenant_id: UUID
     datasource_name: str
     tables: set[Where] = field(default_factory=set)
     renames: dict[Name, str] = field(default_factory=dict)
@@ -57,14 +57,13 @@ class Touched:
             self.renames[(*where, previous)] = payload["column_name"]
 
 
-def touched(messages: Iterable[Message]) -> Iterator[Touched]:
-    """What these messages touched, source by source, acting for the tenant of each."""
+def touched(messages: Iterable[Message]) -> list[Touched]:
+    """What these messages touched, source by source."""
     found: dict[tuple[UUID, str], Touched] = {}
     for message in messages:
         name = message.aggregate_id
-        source = found.setdefault((message.tenant_id, name), Touched(name))
+        known = Touched(message.tenant_id, name)
+        source = found.setdefault((message.tenant_id, name), known)
         source.add(message.event_type, message.payload)
     # Always in the same order: two that lock the same sources must not wait for each other.
-    for (tenant_id, _name), source in sorted(found.items()):
-        with acting(tenant_id=tenant_id):
-            yield source
+    return [found[key] for key in sorted(found)]

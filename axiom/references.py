@@ -7,6 +7,7 @@ late leaves nothing wrong behind.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
@@ -18,6 +19,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as noop
 
 from axiom.tenancy import TenantOwned, current_tenant_id
+
+LONGEST = 200
+"""Of a name. Of a type the beginning is enough: it tells the kind."""
 
 Where = tuple[str, str]
 """Schema and table."""
@@ -100,10 +104,10 @@ class Checked(TenantOwned):
 class Reference(TenantOwned):
     """One table or column that its `owner` uses, and of which type that column was."""
 
-    schema_name = models.CharField(_("schema"), max_length=200)
-    table_name = models.CharField(_("table"), max_length=200)
-    column_name = models.CharField(_("column"), max_length=200, blank=True)
-    dtype = models.CharField(_("type"), max_length=200, blank=True)
+    schema_name = models.CharField(_("schema"), max_length=LONGEST)
+    table_name = models.CharField(_("table"), max_length=LONGEST)
+    column_name = models.CharField(_("column"), max_length=LONGEST, blank=True)
+    dtype = models.CharField(_("type"), max_length=LONGEST, blank=True)
 
     class Meta(TenantOwned.Meta):
         abstract = True
@@ -147,7 +151,7 @@ def dotted(use: Iterable[str]) -> str:
 
 def sentence(trouble: Trouble) -> str:
     text = _SENTENCES.get(trouble["code"])
-    return gettext(text) % trouble if text else trouble.get("detail", trouble["code"])
+    return gettext(text) % defaultdict(str, trouble) if text else trouble["detail"]
 
 
 def take_turns(datasource_name: str, *, reading: bool) -> None:
@@ -171,7 +175,7 @@ def refer(owner: Any, uses: Iterable[Use], *, known: Catalog) -> None:
     rows = [
         references(
             owner=owner, schema_name=use.schema, table_name=use.table, column_name=use.column,
-            dtype=types.get(use.where, {}).get(use.column, ""),
+            dtype=types.get(use.where, {}).get(use.column, "")[:LONGEST],
         )
         for use in wanted
     ]  # fmt: skip
@@ -274,7 +278,7 @@ def _learn_types(references: Mapping[Any, list[Any]], types: Types) -> None:
     for each in (row for rows in references.values() for row in rows):
         now = types.get(each.use.where, {}).get(each.column_name, "")
         if each.column_name and now and not each.dtype:
-            each.dtype = now
+            each.dtype = now[:LONGEST]
             learned.append(each)
     if learned:
         type(learned[0]).objects.bulk_update(learned, ["dtype"], batch_size=1000)

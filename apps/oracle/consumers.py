@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from apps.events.context import acting
 from apps.events.handlers import on
 from apps.events.message import Message
 from apps.metadata.events import (
@@ -15,7 +16,7 @@ from apps.metadata.events import (
     TagChanged,
 )
 from apps.oracle import services
-from axiom.catalog_changes import touched
+from axiom.catalog_changes import Touched, touched
 
 # A restored source with a hundred thousand columns is compared as a whole.
 LONGEST_SECONDS = 600
@@ -28,8 +29,14 @@ LONGEST_SECONDS = 600
 )  # fmt: skip
 def follow_the_catalog(messages: Sequence[Message]) -> None:
     for source in touched(messages):
-        if source.wholly or source.tables:
-            services.index_tables(source.datasource_name, source.only)
-            services.check_queries(source.datasource_name, only=source.only, renames=source.renames)
-        if source.terms and not source.wholly:
-            services.reindex_terms(source.datasource_name, source.terms)
+        with acting(tenant_id=source.tenant_id):
+            _follow(source)
+
+
+def _follow(source: Touched) -> None:
+    name = source.datasource_name
+    if source.wholly or source.tables:
+        services.index_tables(name, source.only)
+        services.check_queries(name, only=source.only, renames=source.renames)
+    if source.terms and not source.wholly:
+        services.reindex_terms(name, source.terms)

@@ -14,6 +14,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from apps.oracle.errors import QueryRefused
+from axiom.references import LONGEST as LONGEST_NAME
 from axiom.references import Table, Use, Where
 
 LONGEST = 50_000
@@ -24,6 +25,11 @@ _DIALECTS = {
 # Here a name's case says something, once it was folded as the engine does unless it was quoted.
 _EXACT = {"postgres", "oracle"}
 _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Into, exp.Command, exp.Lock)
+
+# What a parser does with a text that nobody foresaw.
+FAILURES = (
+    SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError,
+)  # fmt: skip
 
 LookUp = Callable[[Collection[Where] | None], Iterable[Table]]
 """What the catalog knows of these tables, or of all."""
@@ -61,7 +67,13 @@ def uses_of(sql: str, *, engine: str, default_schema: str, look_up: LookUp) -> s
     tables = list(look_up(mentioned if speech.is_exact else None)) if mentioned else []
     names = _Names(speech, tables)
     qualified = _qualified(query, speech, names.schema(), speech.fold(default_schema))
-    return {names.original(use) for use in _used(qualified, names)}
+    return {_short_enough(names.original(use)) for use in _used(qualified, names)}
+
+
+def _short_enough(use: Use) -> Use:
+    if len(max(use, key=len)) > LONGEST_NAME:
+        raise QueryRefused(_("A name in it is too long."))
+    return use
 
 
 def parsed(sql: str, speech: Speech) -> Any:
@@ -70,7 +82,7 @@ def parsed(sql: str, speech: Speech) -> Any:
         raise QueryRefused(_("It is longer than %(most)d characters.") % {"most": LONGEST})
     try:
         statements = [each for each in parse(sql, dialect=speech.dialect) if each is not None]
-    except (SqlglotError, RecursionError) as error:
+    except FAILURES as error:
         raise QueryRefused(_("It cannot be read: %s") % str(error)[:500]) from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise QueryRefused
@@ -94,7 +106,7 @@ def _qualified(
             query, dialect=speech.dialect, schema=schema, db=default_schema,
             validate_qualify_columns=False, quote_identifiers=False, identify=False,
         )  # fmt: skip
-    except (SqlglotError, RecursionError) as error:
+    except FAILURES as error:
         raise QueryRefused(_("It cannot be read: %s") % str(error)[:500]) from None
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from apps.events.context import acting
 from apps.events.handlers import on
 from apps.events.message import Message
 from apps.metadata.events import (
@@ -21,4 +22,7 @@ from axiom.catalog_changes import touched
 )  # fmt: skip
 def hold_cubes_against_the_catalog(messages: Sequence[Message]) -> None:
     for source in touched(messages):
-        services.validate_cubes(source.datasource_name, only=source.only, renames=source.renames)
+        with acting(tenant_id=source.tenant_id):
+            services.validate_cubes(
+                source.datasource_name, only=source.only, renames=source.renames
+            )

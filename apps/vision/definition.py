@@ -1,16 +1,17 @@
 """What a cube is made of. Stored as JSON, checked here, and asked which columns it uses."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic import ValidationError as Misfit
 
-from axiom.references import Use
+from axiom.references import LONGEST, Use
 
-Name = Field(min_length=1, max_length=200)
-Maybe = Field("", max_length=200)
+# A zero byte is a text in JSON and none in PostgreSQL.
+Name = Field(min_length=1, max_length=LONGEST, pattern=r"^[^\x00]*$")
+Maybe = Field("", max_length=LONGEST, pattern=r"^[^\x00]*$")
 
 
 class Part(BaseModel):
@@ -32,7 +33,7 @@ class Level(Part):
 
     name: str = Name
     column: str = Name
-    more_columns: tuple[str, ...] = Field((), max_length=100)
+    more_columns: tuple[Annotated[str, Name], ...] = Field((), max_length=100)
     source: Source | None = None
 
 

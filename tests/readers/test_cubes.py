@@ -1,9 +1,15 @@
 """Cubes: defined, imported, invalid with a reason, valid again."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import pytest
 from django.core.exceptions import ValidationError
+from django.db import connection, transaction
 from django.utils import translation
 
+from apps.events.context import acting
 from apps.metadata.selectors import impact
 from apps.vision import services
 from apps.vision.models import Cube
@@ -90,7 +96,6 @@ def test_what_is_wrong_is_told_in_the_readers_language(cube, catalog):
 
 
 def test_another_tenants_and_another_sources_cubes_are_left_alone(cube, catalog, rival):
-    from apps.events.context import acting
     from tests.readers.catalog import Catalog
 
     with acting(tenant_id=rival.pk):
@@ -127,7 +132,15 @@ def test_a_mondrian_schema_is_imported_whole_or_not_at_all(catalog):
 
 @pytest.mark.parametrize(
     "definition",
-    [{}, {"fact": ORDERS, "measures": []}, {**DEFINITION, "joke": 1}, [], "cube"],
+    [
+        {},
+        {"fact": ORDERS, "measures": []},
+        {**DEFINITION, "joke": 1},
+        [],
+        "cube",
+        {"fact": {"schema_name": "a", "table_name": "\x00"}, "measures": [{"name": "M"}]},
+        {"fact": ORDERS, "measures": [{"name": "M", "column": "c" * 201}]},
+    ],
 )
 def test_a_definition_that_makes_no_sense_is_refused(catalog, definition):
     with pytest.raises(ValidationError):
@@ -169,3 +182,50 @@ def test_the_api_says_where_a_mondrian_schema_is_wrong(alice_api, catalog):
     )
     assert (answer.status_code, answer.json()["code"]) == (400, "mondrian_schema_refused")
     assert "/Schema[FoodMart]/Cube[Sales]/Measure[Sales]" in answer.json()["detail"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cube_saved_in_the_moment_its_table_goes_does_not_stay_valid(catalog, acme):
+    """Without the lock the check would run before the cube is there, and never again."""
+    made, go_on = Event(), Event()
+
+    def define():
+        with acting(tenant_id=acme.pk), transaction.atomic():
+            services.define_cube(datasource_name="erp_db", name="Sales", definition=DEFINITION)
+            made.set()
+            go_on.wait(20)
+
+    def validate():
+        with acting(tenant_id=acme.pk):
+            services.validate_cubes("erp_db")
+
+    with ThreadPoolExecutor(2) as pool:
+        defining = pool.submit(_closing, define)
+        assert made.wait(20)
+        catalog.drop("public.customers")
+        checking = pool.submit(_closing, validate)
+        _wait_until(lambda: checking.done() or _somebody_waits_for_a_lock())
+        go_on.set()
+        defining.result(20)
+        checking.result(20)
+    assert Cube.objects.get().status == "INVALID"
+
+
+def _closing(work):
+    try:
+        work()
+    finally:
+        connection.close()
+
+
+def _somebody_waits_for_a_lock():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+        return cursor.fetchone()[0] > 0
+
+
+def _wait_until(happened):
+    deadline = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

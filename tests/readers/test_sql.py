@@ -143,6 +143,8 @@ def test_backticks_are_quotes_in_mysql():
         "SELECT id INTO copy FROM orders",
         "SELECT nowhere FROM orders, customers",
         "SELECT 1 " + "-" * 60_000,
+        "SELECT " + "a" * 201 + " FROM orders",
+        "SELECT " + "(" * 3_000 + "1" + ")" * 3_000,
     ],
 )
 def test_what_is_not_one_readable_select_is_refused(sql):

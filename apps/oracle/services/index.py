@@ -38,7 +38,12 @@ class Wanted(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        whole = json.dumps([self, embedder().name, vectors.are_here()], ensure_ascii=False)
+        """Of what it is and of what it was made with. There are many: no JSON in between."""
+        key, terms = "\0".join(self.key), "\0".join(self.terms)
+        made_with = f"{embedder().name}\0{vectors.are_here()}"
+        whole = (
+            f"{made_with}\0\0{key}\0\0{self.dtype}\0\0{terms}\0\0{self.is_offered}\0\0{self.text}"
+        )
         return hashlib.blake2b(whole.encode(), digest_size=16).hexdigest()
 
 

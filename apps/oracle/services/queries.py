@@ -12,7 +12,7 @@ from apps.metadata import selectors as metadata
 from apps.oracle import sql
 from apps.oracle.errors import QueryRefused
 from apps.oracle.models import CachedQuery
-from axiom.references import Renames, Report, Use, Where, recheck, refer
+from axiom.references import Renames, Report, Status, Use, Where, recheck, refer
 
 
 @transaction.atomic
@@ -46,9 +46,18 @@ def check_queries(
         known=metadata.known_tables, only=only, renames=renames,
     )  # fmt: skip
     for query in report.mended:
-        # A star may stand for other columns than before its table was away.
-        refer(query, _uses(query), known=metadata.known_tables)
+        _read_again(query)
     return report
+
+
+def _read_again(query: CachedQuery) -> None:
+    """A star may stand for other columns than before its table was away."""
+    try:
+        refer(query, _uses(query), known=metadata.known_tables)
+    except QueryRefused as refusal:
+        query.status = Status.INVALID
+        query.troubles = [{"code": "unreadable", "detail": refusal.message}]
+        query.save()
 
 
 def check_all_queries(datasource_name: str | None = None) -> Report:
