@@ -18,7 +18,7 @@ from apps.oracle import selectors, services
 from .figure import Figure, Size, quantile
 from .stage import stage
 
-TABLES, COLUMNS, QUESTIONS = 17_000, 8, 100
+TABLES, COLUMNS, QUESTIONS = 17_000, 8, 30
 _NOUNS = [
     "order",
     "customer",

@@ -4,6 +4,10 @@ import { LiveStream } from "./live.js";
 const bell = document.getElementById("live");
 const place = (name) => bell.querySelector(`[data-show="${name}"]`);
 const LISTED = 10, TOAST_MS = 8_000, JUST_NOW_MS = 30_000;
+const CATALOG = [
+  "extracted", "table.added", "table.removed", "column.modified", "description.updated",
+  "snapshot.created", "snapshot.restored", "tag.changed", "glossary.updated",
+].map((name) => `metadata.${name}`);
 let known = { unread: 0, last_number: 0 };
 
 const ask = (path, how = {}) =>
@@ -74,7 +78,7 @@ const readAll = async () => {
 };
 
 if (bell) {
-  const live = new LiveStream({ url: bell.dataset.stream, member: bell.dataset.member, may: count });
+  const live = new LiveStream({ url: bell.dataset.stream, member: bell.dataset.member, may: count, also: CATALOG });
   live.addEventListener("state", ({ detail }) => {
     bell.dataset.state = detail;
     place("state").textContent = bell.dataset[detail] || "";
@@ -83,6 +87,8 @@ if (bell) {
   live.addEventListener("notification", ({ detail }) => hear(detail));
   live.addEventListener("chat", ({ detail }) => tell("chat", detail));
   live.addEventListener("resync", count);
+  for (const name of [...CATALOG, "resync"])
+    live.addEventListener(name, ({ detail }) => tell("catalog", { type: name, ...detail }));
   place("read-all").addEventListener("click", readAll);
   count().then(() => live.start());
 }

@@ -27,12 +27,15 @@ def catalog(in_acme):
 class Readers:
     """The groups that read the catalog's events; nothing happens until they are let run."""
 
-    def __init__(self, bus):
+    def __init__(self, bus, *groups):
+        self.groups = groups or READERS
         self.use(bus)
 
     def use(self, bus):
         self.bus, self.relay = bus, Relay(bus, "relay-1")
-        self.consumers = [Consumer(GROUPS[name], bus, f"{name}-1", batch=100) for name in READERS]
+        self.consumers = [
+            Consumer(GROUPS[name], bus, f"{name}-1", batch=100) for name in self.groups
+        ]
 
     def run(self):
         """Let all that was published arrive."""
@@ -50,13 +53,17 @@ class Readers:
                 consumer.step()
             idle = 0 if self._handled(consumer) > before else idle + 1
 
+    def end(self):
+        """Who leads an ordered group leads it as long as its connection lives, and tests share one."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock_all()")
+
     def _handled(self, consumer):
         return InboxEntry.objects.filter(group=consumer.group.name).count()
 
 
 @pytest.fixture
 def readers(transactional_db, catalog):
-    yield Readers(MemoryBus())
-    with connection.cursor() as cursor:
-        # Who leads an ordered group leads it as long as its connection lives.
-        cursor.execute("SELECT pg_advisory_unlock_all()")
+    readers = Readers(MemoryBus())
+    yield readers
+    readers.end()
