@@ -154,14 +154,14 @@ def sentence(trouble: Trouble) -> str:
     return gettext(text) % defaultdict(str, trouble) if text else trouble["detail"]
 
 
-def take_turns(datasource_name: str, *, reading: bool) -> None:
+def take_turns(datasource_name: str, *, reading: bool, what: str = "references") -> None:
     """Until the transaction ends, nothing new begins to refer to a source that is rechecked.
 
     Otherwise a cube made in the moment its table goes would be held against the table before, and
     would not be there yet when those who use the table are looked up.
     """
     function = "pg_advisory_xact_lock_shared" if reading else "pg_advisory_xact_lock"
-    key = f"axiom.references.{current_tenant_id()}.{datasource_name}"
+    key = f"axiom.{what}.{current_tenant_id()}.{datasource_name}"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {function}(hashtextextended(%s, 0))", [key])
 

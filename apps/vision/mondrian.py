@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
 from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 from django.utils.translation import gettext as _
+from pydantic import ValidationError
 
 from apps.vision.definition import Definition, Dimension, Join, Level, Measure, Source
 from apps.vision.errors import SchemaRefused
@@ -214,8 +215,6 @@ def _measure(node: Node) -> Measure:
 
 def _built(node: Node, kind: Callable[..., Any], **parts: Any) -> Any:
     """The part, or a refusal with the path of the element it was made from."""
-    from pydantic import ValidationError
-
     try:
         return kind(**parts)
     except ValidationError as error:

@@ -71,7 +71,8 @@ def index_tables(
     datasource_name: str, only: Collection[Where] | None = None, *, anew: bool = False
 ) -> IndexReport:
     """Index these tables, or all of a source, as they are now; `anew` writes also what is right."""
-    take_turns(datasource_name, reading=False)
+    # Not the lock of references: nobody who saves a cube waits for a large index.
+    take_turns(datasource_name, reading=False, what="index")
     stored, terms = _stored(datasource_name, only), _terms_by_column(datasource_name)
     report = IndexReport()
     for tables in _some(metadata.known_tables(datasource_name, only), AT_ONCE // 8):
