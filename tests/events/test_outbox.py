@@ -116,7 +116,8 @@ def test_nudges_do_not_pile_up_while_no_relay_is_there(redis_client):
 def line(own_valkey):
     """A line whose owner would notice soon that Redis does not answer."""
     options = own_valkey.connection_pool.connection_kwargs | {"socket_timeout": 0.2}
-    return _Line(redis.Redis(**options))
+    pool = redis.ConnectionPool(own_valkey.connection_pool.connection_class, **options)
+    return _Line(redis.Redis(connection_pool=pool))
 
 
 def test_a_nudge_survives_that_the_connection_was_cut(line, own_valkey):
