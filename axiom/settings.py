@@ -193,7 +193,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_PAGINATION_CLASS": "axiom.api.pagination.KeysetPagination",
     "DEFAULT_FILTER_BACKENDS": [
-        "django_filters.rest_framework.DjangoFilterBackend",
+        "axiom.api.filters.Filters",
         "axiom.api.ordering.Ordering",
     ],
     "DEFAULT_METADATA_CLASS": None,
