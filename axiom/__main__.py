@@ -1,4 +1,5 @@
-"""What a container runs: `python -m axiom web | worker [name ...] | celery | beat | migrate`.
+"""What a container runs: `python -m axiom web | worker [name ...] | celery | deliveries | beat |
+migrate`.
 
 `healthy`, `ready` and `beating` are for health checks: the web server here lives, it can work,
 the workers here have a heartbeat. Anything else goes to manage.py.
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from apps.events import keys
 from axiom import impatient, startup
-from axiom.run.programs import answers
+from axiom.run.programs import DELIVERING, answers
 
 PYTHON = sys.executable
 
@@ -26,6 +27,8 @@ def command(arguments: Sequence[str], env: startup.Environment) -> list[str]:
             return _manage("runworker", *(names or ["all"]))
         case ["celery"]:
             return _celery("worker", "--concurrency", str(env.int("CELERY_PROCESSES", default=2)))
+        case ["deliveries"]:
+            return _celery("worker", *DELIVERING)
         case ["beat"]:
             return _celery("beat", "--schedule", str(startup.directory(env) / "beat-schedule"))
         case ["migrate"]:

@@ -21,6 +21,8 @@ DATABASE_URL, REDIS_URL = startup.server_urls(env, AXIOM_DIR)
 
 # --- Django -----------------------------------------------------------------------------------
 SECRET_KEY = startup.secret_key(env, AXIOM_DIR, production=PRODUCTION)
+# Former keys: what they signed and sealed stays readable while they are listed here.
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG = startup.boolean(env, "DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]", "testserver"])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
@@ -237,6 +239,10 @@ SPECTACULAR_SETTINGS = {
         "AlertStatus": "apps.watch.models.Alert.Status",
         "Severity": "apps.watch.severity.Severity",
         "Channel": "apps.watch.models.Channel",
+        "DeliveryState": "apps.notifications.models.Delivery.State",
+        "DeliveryReason": "apps.notifications.models.Delivery.Reason",
+        "DeliveryOutcome": "apps.notifications.models.DeliveryAttempt.Outcome",
+        "EndpointKind": "apps.notifications.models.Endpoint.Kind",
     },
 }
 
@@ -302,6 +308,68 @@ WATCH_SYSTEM_SCAN_SECONDS = env.int("WATCH_SYSTEM_SCAN_SECONDS", default=60)
 NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", default=30)
 # Off, the collector is left as Python sets it: only to measure what the tuning brings.
 LIVE_TUNES_GARBAGE = env.bool("LIVE_TUNES_GARBAGE", default=True)
+DELIVERY_DAYS = env.int("DELIVERY_DAYS", default=90)
+# How many of a channel are sent at the same moment and per second, over all processes.
+NOTIFICATION_LANES = {
+    channel: {
+        "at_once": env.int(f"{channel.upper()}_AT_ONCE", default=at_once),
+        "per_second": env.float(f"{channel.upper()}_PER_SECOND", default=per_second),
+    }
+    for channel, at_once, per_second in (
+        ("email", 4, 14.0), ("slack", 4, 20.0), ("sms", 2, 10.0), ("webhook", 8, 50.0),
+    )
+}  # fmt: skip
+NOTIFICATION_ATTEMPTS = env.int("NOTIFICATION_ATTEMPTS", default=6)
+NOTIFICATION_RETRY_SECONDS = env.float("NOTIFICATION_RETRY_SECONDS", default=30)
+NOTIFICATION_LONGEST_RETRY_SECONDS = 3600
+NOTIFICATION_TIMEOUT_SECONDS = env.int("NOTIFICATION_TIMEOUT_SECONDS", default=10)
+# Longer than any try can take: after it, whoever sends is taken for dead.
+NOTIFICATION_LEASE_SECONDS = env.int("NOTIFICATION_LEASE_SECONDS", default=120)
+NOTIFICATION_SWEEP_SECONDS = env.float("NOTIFICATION_SWEEP_SECONDS", default=10)
+# For tests and development alone: webhooks and Slack messages may go to this machine.
+NOTIFICATION_LOOPBACK = startup.boolean(env, "NOTIFICATION_LOOPBACK", default=False)
+SLACK_HOSTS = ["hooks.slack.com", "hooks.slack-gov.com"]
+WEBHOOK_SECRET_OVERLAP_HOURS = env.int("WEBHOOK_SECRET_OVERLAP_HOURS", default=24)
+# Text messages go through Amazon SNS in this region; without one there are none.
+SMS_REGION = env.str("SMS_REGION", default="")
+SMS_SENDER = env.str("SMS_SENDER", default="")
+SMS_ENDPOINT_URL = env.str("SMS_ENDPOINT_URL", default="")
+
+# --- Mail -------------------------------------------------------------------------------------
+# By SMTP where a host is named; otherwise by Amazon SES in production and into a folder elsewhere.
+_MAIL_HOST = env.str("EMAIL_HOST", default="")
+_MAIL_BACKENDS = {
+    "smtp": "django.core.mail.backends.smtp.EmailBackend",
+    "ses": "anymail.backends.amazon_ses.EmailBackend",
+    "folder": "django.core.mail.backends.filebased.EmailBackend",
+}
+EMAIL_BACKEND = env.str(
+    "EMAIL_BACKEND",
+    default=_MAIL_BACKENDS["smtp" if _MAIL_HOST else "ses" if PRODUCTION else "folder"],
+)
+EMAIL_HOST = _MAIL_HOST or "localhost"
+EMAIL_PORT = env.int("EMAIL_PORT", default=25)
+EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
+EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", default="")
+EMAIL_USE_TLS = startup.boolean(env, "EMAIL_USE_TLS", default=False)
+EMAIL_TIMEOUT = NOTIFICATION_TIMEOUT_SECONDS
+EMAIL_FILE_PATH = AXIOM_DIR / "mail"
+DEFAULT_FROM_EMAIL = env.str("MAIL_FROM", default="Axiom <axiom@localhost>")
+_SES = {
+    "region_name": env.str("SES_REGION", default=""),
+    "endpoint_url": env.str("SES_ENDPOINT_URL", default=""),
+}
+ANYMAIL = {
+    "AMAZON_SES_CLIENT_PARAMS": {
+        **{name: value for name, value in _SES.items() if value},
+        # No retries of its own: who tries again, and when, is decided in one place.
+        "config": {
+            "connect_timeout": NOTIFICATION_TIMEOUT_SECONDS,
+            "read_timeout": NOTIFICATION_TIMEOUT_SECONDS,
+            "retries": {"total_max_attempts": 1},
+        },
+    }
+}
 
 # --- Work in the background -------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
@@ -309,6 +377,8 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Sent by a worker of its own: a peer that hangs must not hold up what others wait for.
+CELERY_TASK_ROUTES = {"apps.notifications.tasks.deliver": {"queue": "deliveries"}}
 CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": "axiom:celery:"}
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "sweep documents": {"task": "apps.documents.tasks.sweep_orphans", "schedule": 3600},
@@ -337,6 +407,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "forget old notifications": {
         "task": "apps.notifications.tasks.purge_notifications",
         "schedule": 3600,
+    },
+    "sweep deliveries": {
+        "task": "apps.notifications.tasks.sweep_deliveries",
+        "schedule": NOTIFICATION_SWEEP_SECONDS,
+        "options": {"expires": NOTIFICATION_SWEEP_SECONDS},
     },
     "forget old logins": {"task": "apps.accounts.tasks.purge_logins", "schedule": 24 * 3600},
     "fire what did not happen": {

@@ -3,6 +3,7 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from apps.accounts.views import SetPasswordView
+from apps.notifications.views import acknowledge_alert
 from axiom.home import favicon, home
 from axiom.metrics import metrics_view
 
@@ -27,6 +28,7 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     path("accounts/password/<uidb64>/<token>/", SetPasswordView.as_view(), name="set-password"),
+    path("alerts/acknowledge/<str:token>/", acknowledge_alert, name="acknowledge-alert"),
     path("metrics", metrics_view, name="metrics"),
     path("admin/", admin.site.urls),
 ]

@@ -183,6 +183,30 @@ def notification(scene: Scene) -> Model:
     return notify([Notice([scene.alice.pk], "example", "alert", MARK)])[0]
 
 
+@example("/api/v1/endpoints/<pk>/", model="notifications.Endpoint")
+def endpoint(scene: Scene) -> Model:
+    from apps.notifications.models import Endpoint
+    from apps.notifications.services import add_endpoint
+
+    known = Endpoint.objects.filter(name=MARK).first()
+    url = f"https://hooks.axiom.example/{MARK}"
+    return known or add_endpoint(name=MARK, kind="webhook", url=url)
+
+
+@example("/api/v1/deliveries/<pk>/", model="notifications.Delivery")
+def delivery(scene: Scene) -> Model:
+    from apps.notifications.models import Delivery
+
+    return Delivery.objects.create(recipient=scene.alice, channel="email", alert_id=uuid.uuid4())
+
+
+@example(model="notifications.Preference")
+def preference(scene: Scene) -> Model:
+    from apps.notifications.services import save_preference
+
+    return save_preference(user_id=scene.alice.pk, phone="+821012345678")
+
+
 @example("/api/v1/cases/<pk>/", "/api/v1/cases/<case_id>/", model="cases.Case")
 def case(scene: Scene) -> Model:
     """One for all: what belongs to a case is found below it only."""

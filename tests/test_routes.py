@@ -27,6 +27,7 @@ PUBLIC_PAGES = {
     "/",
     "/favicon.ico",
     "/accounts/password/<uidb64>/<token>/",  # the link of a mail; shows nothing without it
+    "/alerts/acknowledge/<token>/",  # the link of a message; shows nothing without its signature
     "/healthz",
     "/metrics",  # figures without names; asks for METRICS_TOKEN where one is set
     "/readyz",

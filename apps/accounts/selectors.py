@@ -135,6 +135,14 @@ def members_of(tenant_id: uuid.UUID) -> QuerySet[Membership]:
     return Membership.objects.filter(tenant_id=tenant_id).select_related("user")
 
 
+def active_roles(
+    tenant_ids: Collection[uuid.UUID],
+) -> QuerySet[Membership, tuple[uuid.UUID, uuid.UUID, str]]:
+    """Who works in these tenants, and as what: tenant, person and role."""
+    rows = Membership.objects.filter(tenant_id__in=tenant_ids, user__is_active=True)
+    return rows.order_by("user_id").values_list("tenant_id", "user_id", "role")
+
+
 def users_by_id(user_ids: Collection[uuid.UUID | str]) -> QuerySet[User]:
     return User.objects.filter(pk__in=user_ids)
 

@@ -7,4 +7,4 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
-        from apps.notifications import canvas  # noqa: F401
+        from apps.notifications import canvas, observe  # noqa: F401  (each registers itself)

@@ -8,7 +8,8 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 
-from apps.notifications.models import Mailbox, Notification
+from apps.notifications.models import Delivery, Mailbox, Notification
+from axiom.roles import Role
 
 Member = tuple[UUID, UUID]
 """A tenant and a person in it."""
@@ -34,6 +35,12 @@ def last_number(user_id: Any) -> int:
 def mailbox_of(user_id: Any) -> Mailbox:
     """Somebody's mailbox in the current tenant; a new one, unsaved, if nothing came yet."""
     return Mailbox.objects.filter(user_id=user_id).first() or Mailbox(user_id=user_id)
+
+
+def deliveries_seen_by(*, user_id: Any, role: str) -> QuerySet[Delivery]:
+    """One's own; an admin sees all of the tenant."""
+    rows: QuerySet[Delivery] = Delivery.objects.select_related("recipient", "endpoint")
+    return rows if role == Role.ADMIN else rows.filter(recipient_id=user_id)
 
 
 def told(notification: Notification) -> dict[str, Any]:

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PYTHON = sys.executable
+# Threads, because it waits for others most of the time; enough for all channels at once.
+DELIVERING = (
+    *("--queues", "deliveries", "--hostname", "deliveries@%h"),
+    *("--pool", "threads", "--concurrency", "20"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,12 @@ def programs(port: int, directory: Path) -> list[Program]:
             "celery",
             "Celery worker",
             (*_celery("worker"), "--concurrency", "2", "--without-gossip", "--without-mingle"),
+            is_ready=Path.exists,
+        ),
+        Program(
+            "deliveries",
+            "delivery worker",
+            (*_celery("worker"), *DELIVERING, "--without-gossip", "--without-mingle"),
             is_ready=Path.exists,
         ),
         Program(

@@ -13,7 +13,7 @@ from django.db import connection
 from apps.events.context import acting
 from apps.notifications.services import Notice, notify
 from axiom.embedded.state import free_port
-from tests.programs import eventually, started
+from tests.programs import started
 
 SERVERS = {
     "daphne": lambda port: ("daphne", "-b", "127.0.0.1", "-p", str(port), "axiom.asgi:application"),
@@ -110,6 +110,3 @@ def tell(acme):
             return notify([Notice(recipient_ids=[person.pk for person in people], **notice)])
 
     return tell
-
-
-__all__ = ["Listener", "eventually", "web_server"]

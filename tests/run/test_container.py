@@ -23,7 +23,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 
 
 def test_there_is_a_service_for_every_process():
-    assert set(OURS) == {"web", "worker", "celery", "beat", "migrate"}
+    assert set(OURS) == {"web", "worker", "celery", "deliveries", "beat", "migrate"}
     assert set(SERVICES) - set(OURS) == {"postgres", "valkey"}
 
 

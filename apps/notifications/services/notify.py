@@ -43,7 +43,7 @@ def notify(notices: Sequence[Notice]) -> list[Notification]:
         known.update((user_id, notice.occasion) for user_id in fresh)
         written = [_numbered(notice, mailboxes[user_id]) for user_id in fresh]
         rows += written
-        frames += _frame(written, mailboxes)
+        frames += _frame(written)
     Notification.objects.bulk_create(rows, batch_size=1_000)
     Mailbox.objects.bulk_update(mailboxes.values(), ["last_number"], batch_size=1_000)
     push(current_tenant_id(), frames)
@@ -79,7 +79,7 @@ def _numbered(notice: Notice, mailbox: Mailbox) -> Notification:
     )
 
 
-def _frame(written: list[Notification], mailboxes: dict[UUID, Mailbox]) -> list[Frame]:
+def _frame(written: list[Notification]) -> list[Frame]:
     """One frame for all who are told the same, so that it is serialised once."""
-    to = {str(row.recipient_id): row.number for row in written}
-    return [Frame("notification", told(written[0]), dict(to))] if to else []
+    to: dict[str, int | None] = {str(row.recipient_id): row.number for row in written}
+    return [Frame("notification", told(written[0]), to)] if to else []

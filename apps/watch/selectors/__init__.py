@@ -1,8 +1,10 @@
 """What watch knows."""
 
+from ..models import Channel
 from .alerts import (
     Stage,
     alerts,
+    alerts_by_id,
     events_of,
     history_of,
     is_still_unread,
@@ -10,22 +12,25 @@ from .alerts import (
     stages_of,
     watching,
 )
-from .recipients import Recipient, recipients_of
+from .recipients import Recipient, recipients_of, recipients_of_each
 from .sla import By, Figures, sla
 from .subscriptions import own_name, subscriptions_about, subscriptions_seen_by
 
 __all__ = [
     "By",
+    "Channel",
     "Figures",
     "Recipient",
     "Stage",
     "alerts",
+    "alerts_by_id",
     "events_of",
     "history_of",
     "is_still_unread",
     "next_stage",
     "own_name",
     "recipients_of",
+    "recipients_of_each",
     "sla",
     "stages_of",
     "subscriptions_about",

@@ -1,5 +1,7 @@
 """Who is told of an alert, and how."""
 
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -8,7 +10,10 @@ from django.conf import settings
 
 from apps.accounts import selectors as accounts
 
-from ..models import Alert, AlertWatcher
+from ..models import Alert, AlertWatcher, Subscription
+
+Told = tuple[UUID, UUID | None]
+"""An alert, and the subscription that tells of it; none for those who look after Axiom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,34 +27,52 @@ def recipients_of(alert_id: UUID, subscription_id: UUID | None) -> list[Recipien
 
     Nobody while the subscription is muted, and nobody who left.
     """
-    if subscription_id is None:
-        return _of_system(Alert.across_tenants.filter(pk=alert_id).first())
-    watcher = (
-        AlertWatcher.across_tenants.filter(alert_id=alert_id, subscription_id=subscription_id)
-        .select_related("subscription")
-        .first()
-    )
-    return [] if watcher is None or watcher.muted else _of_subscription(watcher.subscription)
+    told = (alert_id, subscription_id)
+    return recipients_of_each([told]).get(told, [])
 
 
-def _of_subscription(subscription: Any) -> list[Recipient]:
-    members = accounts.members_of(subscription.tenant_id).filter(user__is_active=True)
-    if subscription.user_id:
-        members = members.filter(user_id=subscription.user_id)
-    else:
-        members = members.filter(role=subscription.role)
-    return _told(members, subscription.channels)
+def recipients_of_each(told: Collection[Told]) -> dict[Told, list[Recipient]]:
+    """The same for many, in as many statements as for one."""
+    listening = {(w.alert_id, w.subscription_id): w.subscription for w in _listening(told)}
+    tenants = _tenants_of_system(told)
+    people = _People({*tenants.values(), *(each.tenant_id for each in listening.values())})
+    found = {pair: people.of(subscription) for pair, subscription in listening.items()}
+    return found | {(alert, None): people.of_system(tenant) for alert, tenant in tenants.items()}
 
 
-def _of_system(alert: Alert | None) -> list[Recipient]:
-    if alert is None or alert.tenant_id is None:
-        return []
-    members = accounts.members_of(alert.tenant_id).filter(
-        user__is_active=True, role__in=settings.WATCH_SYSTEM_ROLES
-    )
-    return _told(members, settings.WATCH_SYSTEM_CHANNELS)
+def _listening(told: Iterable[Told]) -> list[AlertWatcher]:
+    wanted = {pair for pair in told if pair[1] is not None}
+    rows = AlertWatcher.across_tenants.filter(
+        alert_id__in={alert for alert, _ in wanted},
+        subscription_id__in={subscription for _, subscription in wanted},
+        muted=False,
+    ).select_related("subscription")
+    return [row for row in rows if (row.alert_id, row.subscription_id) in wanted]
 
 
-def _told(members: Any, channels: Any) -> list[Recipient]:
-    people = members.order_by("user_id").values_list("user_id", flat=True)
-    return [Recipient(user_id, tuple(channels)) for user_id in people]
+def _tenants_of_system(told: Iterable[Told]) -> dict[UUID, UUID]:
+    wanted = {alert for alert, subscription in told if subscription is None}
+    alerts = Alert.across_tenants.filter(pk__in=wanted) if wanted else Alert.across_tenants.none()
+    return dict(alerts.values_list("pk", "tenant_id"))
+
+
+class _People:
+    """Who works in some tenants, and as what."""
+
+    def __init__(self, tenant_ids: set[Any]) -> None:
+        self._roles: dict[Any, dict[UUID, str]] = defaultdict(dict)
+        for tenant_id, user_id, role in accounts.active_roles(tenant_ids):
+            self._roles[tenant_id][user_id] = role
+
+    def of(self, subscription: Subscription) -> list[Recipient]:
+        here = self._roles[subscription.tenant_id]
+        if subscription.user_id:
+            people = [subscription.user_id] if subscription.user_id in here else []
+        else:
+            people = [user_id for user_id, role in here.items() if role == subscription.role]
+        return [Recipient(user_id, tuple(subscription.channels)) for user_id in people]
+
+    def of_system(self, tenant_id: UUID) -> list[Recipient]:
+        channels = tuple(settings.WATCH_SYSTEM_CHANNELS)
+        here = self._roles[tenant_id].items()
+        return [Recipient(u, channels) for u, role in here if role in settings.WATCH_SYSTEM_ROLES]
