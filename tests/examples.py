@@ -189,7 +189,7 @@ def endpoint(scene: Scene) -> Model:
     from apps.notifications.services import add_endpoint
 
     known = Endpoint.objects.filter(name=MARK).first()
-    url = f"https://hooks.axiom.example/{MARK}"
+    url = "https://hooks.axiom.example/"
     return known or add_endpoint(name=MARK, kind="webhook", url=url)
 
 

@@ -92,7 +92,10 @@ class Run:
         return [process for process in [*servers, *family] if process is not None]
 
     def process_of(self, name: str) -> psutil.Process | None:
-        arguments = {"web": "daphne", "workers": "runworker", "celery": "worker", "beat": "beat"}
+        arguments = {
+            "web": "daphne", "workers": "runworker", "celery": "2", "deliveries": "deliveries",
+            "beat": "beat",
+        }  # fmt: skip
         found = [p for p in self.processes() if arguments[name] in p.cmdline()]
         return min(found, key=lambda process: process.pid, default=None)
 

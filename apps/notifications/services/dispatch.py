@@ -18,6 +18,7 @@ from apps.notifications.models import Delivery, Endpoint, Mailbox, Preference
 from apps.watch import selectors as watch
 from apps.watch.events import AlertEscalated, AlertTriggered
 from apps.watch.selectors import Channel
+from axiom.tenancy import current_tenant_id
 
 from .notify import notify
 from .nudge import nudge
@@ -138,8 +139,6 @@ class Wishes:
         self.endpoints = {(row.kind, row.user_id): row for row in places}
 
     def _tenant_members(self, user_ids: set[UUID]) -> None:
-        from axiom.tenancy import current_tenant_id
-
         members = accounts.members_of(current_tenant_id())
         here = members.filter(user_id__in=user_ids, user__is_active=True)
         self.people = {member.user_id: member.user for member in here}

@@ -56,11 +56,13 @@ def _deliver(delivery: Delivery, clock: Clock) -> None:
     elif until := _quiet_until(delivery, now):
         hold(delivery, until)
     else:
-        _send(delivery, compose(delivery, alerts, now=now), clock)
+        _send(delivery, alerts, clock)
 
 
-def _send(delivery: Delivery, message: Message, clock: Clock) -> None:
-    channel = channel_of(delivery.channel)
+def _send(delivery: Delivery, alerts: list[Any], clock: Clock) -> None:
+    channel, message = channel_of(delivery.channel), _composed(delivery, alerts, clock())
+    if isinstance(message, Outcome):
+        return settle(delivery, Tried(message, clock(), 0, []), now=clock())
     if not channel.is_set_up():
         return skip(delivery, Reason.NOT_SET_UP, now=clock())
     if not channel.reaches(message.to):
@@ -72,6 +74,15 @@ def _send(delivery: Delivery, message: Message, clock: Clock) -> None:
     settle(delivery, tried, now=clock())
     reach("delivery.settled")
     return None
+
+
+def _composed(delivery: Delivery, alerts: list[Any], now: datetime) -> Message | Outcome:
+    """The message; an outcome when there is none, because a secret cannot be unsealed."""
+    try:
+        return compose(delivery, alerts, now=now)
+    except Exception as error:
+        log.exception("composing failed")
+        return again(f"{type(error).__name__}: {error}")
 
 
 def _outcome(channel: Any, message: Message) -> Outcome:

@@ -95,7 +95,7 @@ def test_each_is_told_in_their_own_language(alice, bob, alert, subscribe, said):
     facts = {"rule": "threshold", "title": "Hanbit"}
     alert(subscribe("in_app"), subscribe("in_app", user=bob), facts=facts)
     in_korean, in_english = inbox_of(alice)[0][1], inbox_of(bob)[0][1]
-    assert in_english == "Cash low: Hanbit"
+    assert in_english == "Cash running low: Hanbit"
     assert in_korean.endswith(": Hanbit")
     assert in_korean != in_english
 

@@ -15,6 +15,7 @@ from apps.notifications.services.claim import Wait, claim
 from apps.notifications.services.settle import back_off
 from apps.watch.services import acknowledge, escalate_due
 from tests.notifications.peers import Answer
+from tests.programs import eventually
 
 from .conftest import at
 
@@ -207,6 +208,38 @@ def test_old_ones_are_forgotten_with_their_tries(alert, subscribe):
     Delivery.across_tenants.update(created_at=timezone.now() - timedelta(days=91))
     purge_deliveries()
     assert (Delivery.across_tenants.count(), DeliveryAttempt.objects.count()) == (0, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_channel_that_hangs_delays_no_other(alert, by_webhook, subscribe, outbound):
+    outbound.answers = [Answer(hangs=True)] * 2
+    alert(by_webhook)
+    alert(by_webhook, thing="c2")
+
+    def hand():
+        deliver_due("webhook", clock=Clock(timezone.now()))
+        connection.close()
+
+    stuck = [threading.Thread(target=hand) for _ in range(2)]
+    for each in stuck:
+        each.start()
+    eventually(lambda: outbound.asked)
+    alert(subscribe("email"), thing="c3")
+    deliver_due("email", clock=Clock(timezone.now()))
+    assert len(mail.outbox) == 1
+    assert stuck[0].is_alive() or stuck[1].is_alive()
+    for each in stuck:
+        each.join()
+
+
+def test_a_secret_that_cannot_be_unsealed_stops_one_delivery_only(
+    alert, by_webhook, settings, deliveries
+):
+    alert(by_webhook)
+    settings.SECRET_KEY = "another"
+    deliver("webhook")
+    row = Delivery.across_tenants.defer("endpoint__url").get()
+    assert (row.state, "Unsealable" in row.tries.get().said) == ("waiting", True)
 
 
 @pytest.mark.django_db(transaction=True)
