@@ -1,9 +1,6 @@
 """Rooms in the console: admins see which there are and who is in them, and read what was said."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
 from apps.chat.models import ChatMessage, Room, RoomMember
 from axiom.console.admin import ReadOnly, TenantAdmin, TenantTabularInline
@@ -20,7 +17,7 @@ class RoomMemberInline(ReadOnly, TenantTabularInline):
 @admin.register(Room)
 class RoomAdmin(ReadOnly, TenantAdmin):
     group, icon, position = Group.WORK, "forum", 70
-    may_view = may_delete = ADMINS
+    may_view = ADMINS
     list_display = ("name", "case", "created_by", "created_at")
     list_select_related = ("case", "created_by")
     search_fields = ("name",)
@@ -35,10 +32,8 @@ class ChatMessageAdmin(ReadOnly, TenantAdmin):
     may_view = ADMINS
     list_display = ("room", "seq", "sender", "text", "sent_at")
     list_select_related = ("room", "sender")
-    list_filter = ("room",)
-    ordering = ("-sent_at",)
+    search_fields = ("room__name",)
+    # Ids sort by time, and have an index.
+    ordering = ("-id",)
     show_full_result_count = False
     readonly_fields = ("room", "seq", "sender", "client_id", "text", "sent_at")
-
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
-        return queryset, False

@@ -19,6 +19,7 @@ import orjson
 import redis.asyncio
 import structlog
 from django.conf import settings
+from django.db import Error as AnyDatabaseError
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -294,6 +295,9 @@ async def always(duty: Callable[[], Awaitable[None]]) -> None:
     while True:
         try:
             await duty()
+        except AnyDatabaseError as error:
+            log.warning("live waits for the database", duty=duty.__name__, error=str(error))
+            await asyncio.sleep(1)
         except Exception:
             log.exception("live duty failed", duty=duty.__name__)
             await asyncio.sleep(1)
