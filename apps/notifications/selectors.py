@@ -1,6 +1,6 @@
 """What notifications know: inboxes, and how far each has come."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,12 @@ from axiom.roles import Role
 
 Member = tuple[UUID, UUID]
 """A tenant and a person in it."""
+
+Entry = tuple[UUID, str]
+"""A login, and the stamp of the password it was opened with."""
+
+Standing = tuple[int, bool]
+"""The last number, and whether notifications are off."""
 
 REPLAYED = 10
 LONGEST_REPLAY = 500
@@ -97,26 +103,31 @@ def _numbered(rows: Iterable[Notification]) -> list[tuple[int, dict[str, Any]]]:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What the database says about people whose streams are open."""
+    """What the database says about people whose streams are open: only what is not as they think."""
 
-    logins: dict[UUID, str]
-    """Logins that still let their person in, each with the stamp of the password."""
-    mailboxes: dict[Member, tuple[int, bool]]
-    """The last number, and whether notifications are off."""
+    ended: set[Entry]
+    """Logins that no longer let their person in, or whose password is another one now."""
+    mailboxes: dict[Member, Standing]
+    """Those that have more than was told, or are or were muted."""
 
 
-_OPEN_LOGINS = """
-SELECT l.id, md5(u.password) FROM unnest(%s::uuid[]) AS asked(id)
-JOIN accounts_loginsession l ON l.id = asked.id
-JOIN accounts_user u ON u.id = l.user_id
-JOIN accounts_membership m ON m.id = l.membership_id
-JOIN accounts_tenant t ON t.id = m.tenant_id
-WHERE l.revoked_at IS NULL AND l.expires_at > now() AND u.is_active AND t.is_active
+_ENDED_LOGINS = """
+SELECT asked.id, asked.stamp FROM unnest(%s::uuid[], %s::text[]) AS asked(id, stamp)
+WHERE NOT EXISTS (
+    SELECT FROM accounts_loginsession l
+    JOIN accounts_user u ON u.id = l.user_id
+    JOIN accounts_membership m ON m.id = l.membership_id
+    JOIN accounts_tenant t ON t.id = m.tenant_id
+    WHERE l.id = asked.id AND md5(u.password) = asked.stamp
+      AND l.revoked_at IS NULL AND l.expires_at > now() AND u.is_active AND t.is_active
+)
 """
 _MAILBOXES = """
 SELECT b.tenant_id, b.user_id, b.last_number, b.muted
-FROM unnest(%s::uuid[], %s::uuid[]) AS asked(tenant_id, user_id)
+FROM unnest(%s::uuid[], %s::uuid[], %s::bigint[], %s::boolean[])
+     AS asked(tenant_id, user_id, last_number, muted)
 JOIN notifications_mailbox b USING (tenant_id, user_id)
+WHERE b.last_number > asked.last_number OR b.muted OR asked.muted
 """
 _SINCE = """
 SELECT n.* FROM unnest(%s::uuid[], %s::uuid[], %s::bigint[]) AS asked(tenant_id, user_id, number)
@@ -130,14 +141,18 @@ ORDER BY n.number
 """
 
 
-def truth_about(login_ids: list[UUID], members: list[Member]) -> Truth:
-    """Two statements, however many streams are open."""
+def truth_about(logins: Collection[Entry], told_up_to: Mapping[Member, Standing]) -> Truth:
+    """Two statements, however many streams are open; answers as short as they are uneventful."""
+    members, standings = list(told_up_to), list(told_up_to.values())
     with connection.cursor() as cursor:
-        cursor.execute(_OPEN_LOGINS, [login_ids])
-        logins = dict(cursor.fetchall())
-        cursor.execute(_MAILBOXES, [[m[0] for m in members], [m[1] for m in members]])
+        cursor.execute(_ENDED_LOGINS, [[e[0] for e in logins], [e[1] for e in logins]])
+        ended = {(row[0], row[1]) for row in cursor.fetchall()}
+        cursor.execute(_MAILBOXES, [
+            [m[0] for m in members], [m[1] for m in members],
+            [s[0] for s in standings], [s[1] for s in standings],
+        ])  # fmt: skip
         mailboxes = {(row[0], row[1]): (row[2], row[3]) for row in cursor.fetchall()}
-    return Truth(logins, mailboxes)
+    return Truth(ended, mailboxes)
 
 
 def since(places: dict[Member, int]) -> list[tuple[Member, int, dict[str, Any]]]:

@@ -1,12 +1,17 @@
 """The console's bell in a real browser, on a server with real streams."""
 
+import httpx
 import pytest
+from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.db import connection
 
 from apps.events.context import acting
 from apps.notifications.services import Notice, notify
+from apps.watch.services import subscribe
 from tests.conftest import PASSWORD
 from tests.notifications.conftest import web_server
+from tests.programs import started
 
 from .conftest import Visit
 
@@ -133,3 +138,38 @@ def test_a_refused_stream_is_tried_again_until_it_is_there(browser, server, staf
     stands(visit.page, "live")
     assert len(refusals) == 3
     context.close()
+
+
+@pytest.fixture
+def workers(server):
+    """The whole path in a process of its own: relay, watch and notifications."""
+    name = connection.settings_dict["NAME"]
+    database = settings.DATABASE_URL.rsplit("/", 1)[0] + f"/{name}"
+    with started(
+        *("django", "runworker", "relay", "watch_cep", "notifications"),
+        DJANGO_SETTINGS_MODULE="axiom.settings",
+        DATABASE_URL=database,
+        REDIS_URL=settings.REDIS_URL,
+    ) as running:
+        running.wait_for(lambda: "workers started" in running.text())
+        yield running
+
+
+def test_an_alert_that_a_rest_call_causes_appears_in_the_browser(
+    window, workers, acme, alice, alice_api
+):
+    with acting(tenant_id=acme.pk, actor=alice.email):
+        subscribe(
+            name="New cases", user=alice, event_types=["CASE_CREATED"], rule={"type": "always"}
+        )
+    stands(window.page, "live")
+    answer = httpx.post(
+        f"{window.server}/api/v1/cases/",
+        json={"title": "Hanbit Textile"},
+        headers={"Authorization": alice_api._credentials["HTTP_AUTHORIZATION"]},
+    )
+    assert answer.status_code == 201
+    word = window.page.wait_for_selector("#live-toasts .ax-told")
+    assert word.get_attribute("href").startswith("/admin/watch/alert/")
+    assert window.page.text_content(".ax-live-count") == "1"
+    assert window.complaints == []

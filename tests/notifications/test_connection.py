@@ -90,6 +90,40 @@ def test_who_does_not_read_is_cut_at_a_bounded_backlog():
     assert stream._size <= LARGEST_BACKLOG + 11_000
 
 
+def test_what_can_be_written_at_once_makes_no_task_and_what_waits_goes_on_later():
+    async def scene():
+        client = Client()
+        stream = connected(client)
+        stream.say("ping")
+        at_once = (client.text(), stream._writer)
+        client.reads.clear()
+        for text in (b"1", b"2"):
+            stream.say("chat", text)
+        waiting = stream._writer
+        client.reads.set()
+        await written(stream)
+        return at_once, waiting, client.text()
+
+    (text, writer), waiting, whole = asyncio.run(scene())
+    assert (text, writer) == ("event: ping\ndata: {}\n\n", None)
+    assert waiting is not None
+    assert whole == text + "event: chat\ndata: 1\n\nevent: chat\ndata: 2\n\n"
+
+
+def test_a_write_that_fails_ends_its_own_stream_only():
+    async def scene():
+        async def broken(message):
+            raise ValueError("what a server may throw")
+
+        stream = connected(Client())
+        stream._send = broken
+        stream.say("ping")
+        stream.say("ping")
+        return stream
+
+    assert asyncio.run(scene())._ending == []
+
+
 def test_a_slow_reader_is_not_cut_while_it_keeps_up():
     async def scene():
         client = Client()

@@ -241,13 +241,13 @@ class ChatHub:
 
     async def _look_at_truth(self) -> None:
         open_now = list(self.connections.values())
-        logins = list({each.viewer.login_id for each in open_now})
+        logins = {(each.viewer.login_id, each.viewer.stamp) for each in open_now}
         pairs = {(each.room_id, each.viewer.member[1]) for each in open_now}
-        truth = await in_database(truth_about, logins, [])
+        truth = await in_database(truth_about, logins, {})
         still, newest = await in_database(selectors.truth_about_rooms, pairs)
         for each in open_now:
             in_room = (each.room_id, each.viewer.member[1]) in still
-            if not in_room or truth.logins.get(each.viewer.login_id) != each.viewer.stamp:
+            if not in_room or (each.viewer.login_id, each.viewer.stamp) in truth.ended:
                 each.end("revoked")
             elif each.early is None and each.last_number < newest.get(each.room_id, 0):
                 self._behind.add(each.room_id)

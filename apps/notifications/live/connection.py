@@ -2,11 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+import structlog
+
 from apps.events import keys
+from apps.notifications.live.eagerly import eagerly
 from apps.notifications.live.handshake import Viewer
+
+log = structlog.get_logger(__name__)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -27,7 +32,7 @@ def abort(send: Send) -> None:
 class Connection:
     """Writes in order and never waits: while one write is under way, the rest is kept.
 
-    There is no task per connection; one is made while there is something to write. Numbered
+    There is no task per connection; one is made while a write has to wait. Numbered
     frames go out once each and without a gap, whichever way they come: replayed, live, or read
     from the database because one was missed.
     """
@@ -123,7 +128,10 @@ class Connection:
 
     def _wake(self) -> None:
         if self._writer is None:
-            self._writer = asyncio.get_running_loop().create_task(self._flush())
+            self._writer = self.begin(self._flush())
+
+    def begin(self, writing: Coroutine[Any, Any, None]) -> "asyncio.Task[None] | None":
+        return asyncio.get_running_loop().create_task(writing)
 
     async def _flush(self) -> None:
         try:
@@ -137,6 +145,10 @@ class Connection:
         except (OSError, RuntimeError):
             # Gone while we wrote: the server tells the application so, and it will leave.
             self._ending = []
+        except Exception:
+            # One stream's trouble: whoever tells all of them goes on.
+            log.exception("a stream could not be written")
+            self._ending = []
         finally:
             self._writer = None
 
@@ -145,6 +157,10 @@ class EventSourceConnection(Connection):
     """Server-sent events. Only what is in the inbox has an id, so that a resume finds its place."""
 
     __slots__ = ()
+
+    def begin(self, writing: Coroutine[Any, Any, None]) -> "asyncio.Task[None] | None":
+        """At once: what servers do for a part of a response waits for room in the socket only."""
+        return eagerly(writing)
 
     def frame(self, event: str, data: bytes, number: int | None) -> bytes:
         place = b"" if number is None else b"id: %d\n" % number

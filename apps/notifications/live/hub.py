@@ -29,7 +29,15 @@ from apps.events import keys
 from apps.notifications.live.connection import Connection
 from apps.notifications.live.handshake import in_database
 from apps.notifications.live.seats import LEASE_SECONDS, Seats, too_many
-from apps.notifications.selectors import Member, Replay, Truth, replay_for, since, truth_about
+from apps.notifications.selectors import (
+    Member,
+    Replay,
+    Standing,
+    Truth,
+    replay_for,
+    since,
+    truth_about,
+)
 from axiom.metrics import LIVE_CONNECTIONS
 
 log = structlog.get_logger(__name__)
@@ -230,19 +238,29 @@ class Hub:
 
     async def _look_at_truth(self) -> None:
         open_now = list(self.connections.values())
-        logins = list({connection.viewer.login_id for connection in open_now})
-        truth = await in_database(truth_about, logins, list(self._members))
+        logins = {(each.viewer.login_id, each.viewer.stamp) for each in open_now}
+        truth = await in_database(truth_about, logins, self._standings())
         for connection in open_now:
             self._hold_to(truth, connection)
         await self._catch_up()
 
+    def _standings(self) -> dict[Member, Standing]:
+        """How far each member's streams are: the one that is the furthest behind speaks."""
+        return {
+            member: (
+                min(each.last_number for each in there.values()),
+                any(each.muted for each in there.values()),
+            )
+            for member, there in self._members.items()
+        }
+
     def _hold_to(self, truth: Truth, connection: Connection) -> None:
         viewer = connection.viewer
-        if truth.logins.get(viewer.login_id) != viewer.stamp:
+        if (viewer.login_id, viewer.stamp) in truth.ended:
             return connection.end("revoked")
-        if connection.early is not None:
+        if connection.early is not None or viewer.member not in truth.mailboxes:
             return None
-        last_number, connection.muted = truth.mailboxes.get(viewer.member, (0, False))
+        last_number, connection.muted = truth.mailboxes[viewer.member]
         if connection.muted:
             connection.last_number = max(connection.last_number, last_number)
         elif connection.last_number < last_number:
