@@ -17,7 +17,9 @@ const refresh = async () => {
   shown.querySelectorAll("tbody").forEach((row) => row.remove());
   shown.append(...fresh.querySelectorAll("tbody"));
   // Of the rows that are new, the actions' own script knows nothing yet.
-  window.Actions?.(shown.querySelectorAll("tr input.action-select"));
+  const parent = shown.closest(".result-list-wrapper");
+  if (parent?.querySelector(".action-toggle"))
+    window.Actions?.(parent.querySelectorAll("tr input.action-select"), { parent });
 };
 
 // Many changes are one look: the timer that runs already will see them too.

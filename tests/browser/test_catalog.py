@@ -36,4 +36,7 @@ def test_a_cube_turns_red_on_the_page_when_its_table_goes(window, cube, readers)
     cube.drop("public.customers")
     readers.run()
     window.page.wait_for_selector("#result_list >> text=public.customers is not there")
+    # The rows are new, and can still be chosen for an action.
+    window.page.check("#result_list .action-select")
+    assert "1" in window.page.text_content(".action-counter")
     assert window.complaints == []
