@@ -7,4 +7,4 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
-        from apps.notifications import canvas, observe  # noqa: F401  (each registers itself)
+        from apps.notifications import observe  # noqa: F401  (registers itself)
