@@ -235,6 +235,12 @@ SPECTACULAR_SETTINGS = {
         "ApprovalStatus": "apps.cases.models.Approval.Status",
         "ProcessStatus": "apps.processes.models.ProcessInstance.Status",
         "WorkItemStatus": "apps.processes.models.WorkItem.Status",
+        "DatabaseEngine": "apps.metadata.models.Engine",
+        "ExtractionState": "apps.metadata.models.ExtractionRun.State",
+        "ExtractionStep": "apps.metadata.models.ExtractionRun.Step",
+        "ExtractionTrigger": "apps.metadata.models.ExtractionRun.Trigger",
+        "CatalogChangeKind": "apps.metadata.models.CatalogChange.Kind",
+        "DescriptionSource": "apps.metadata.models.catalog.Described.Source",
         "RoleName": "axiom.roles.Role",
         "AlertStatus": "apps.watch.models.Alert.Status",
         "Severity": "apps.watch.severity.Severity",
@@ -271,6 +277,23 @@ EVENTS_LETTER_DAYS = env.int("EVENTS_LETTER_DAYS", default=90)
 # --- Processes --------------------------------------------------------------------------------
 # A machine's result below this needs a person's approval, where the diagram says nothing else.
 PROCESSES_CONFIDENCE = env.float("PROCESSES_CONFIDENCE", default=0.8)
+
+# --- Metadata ---------------------------------------------------------------------------------
+METADATA_CONNECT_SECONDS = env.int("METADATA_CONNECT_SECONDS", default=10)
+METADATA_STATEMENT_SECONDS = env.float("METADATA_STATEMENT_SECONDS", default=120)
+# The whole reading of one database, however its network behaves.
+METADATA_READ_SECONDS = env.float("METADATA_READ_SECONDS", default=900)
+METADATA_SCAN_SECONDS = env.float("METADATA_SCAN_SECONDS", default=60)
+# SQLite databases are read from here and nowhere else.
+METADATA_FILES_DIR = Path(env.str("METADATA_FILES_DIR", default=str(AXIOM_DIR / "sqlite")))
+# Who writes descriptions; the endpoint speaks OpenAI's chat completions. Without one: nobody.
+METADATA_GENERATOR = env.str(
+    "METADATA_GENERATOR", default="apps.metadata.generators.ChatCompletions"
+)
+METADATA_GENERATOR_URL = env.str("METADATA_GENERATOR_URL", default="")
+METADATA_GENERATOR_KEY = env.str("METADATA_GENERATOR_KEY", default="")
+METADATA_GENERATOR_MODEL = env.str("METADATA_GENERATOR_MODEL", default="gpt-4o-mini")
+METADATA_GENERATOR_SECONDS = env.float("METADATA_GENERATOR_SECONDS", default=60)
 
 # --- Watch ------------------------------------------------------------------------------------
 # Who is told when nobody acknowledges an alert; a tenant's own steps take the place of these.
@@ -401,6 +424,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "forget count batches": {
         "task": "apps.cases.tasks.purge_count_batches",
         "schedule": 24 * 3600,
+    },
+    "read data sources": {
+        "task": "apps.metadata.tasks.start_due",
+        "schedule": METADATA_SCAN_SECONDS,
+        "options": {"expires": METADATA_SCAN_SECONDS},
     },
     "forget stored answers": {"task": "axiom.tasks.purge_answers", "schedule": 3600},
     "fire timers of processes": {"task": "apps.processes.tasks.fire_timers", "schedule": 10},

@@ -13,6 +13,7 @@ api = [
     path("", include("apps.events.urls")),
     path("", include("apps.cases.urls")),
     path("", include("apps.chat.urls")),
+    path("", include("apps.metadata.urls")),
     path("", include("apps.notifications.urls")),
     path("", include("apps.oracle.urls")),
     path("", include("apps.processes.urls")),

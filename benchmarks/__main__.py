@@ -18,6 +18,7 @@ BENCHES = {
     "latency_50": "latency", "latency_1000": "latency",
     "publish_overhead": "publishing", "publish_bulk": "publishing", "peers": "comparing",
     "work_lists": "work",
+    "metadata_extract": "catalog",
     "watch_evaluate": "watching", "rule_cost": "watching",
     "alert_storm": "alerting", "alert_latency": "latency",
     "catalog_index": "searching", "catalog_search": "searching",

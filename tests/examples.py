@@ -448,3 +448,67 @@ def chat_message(scene: Scene) -> Model:
         id=uuid.uuid4(), room=chat_room(scene), seq=1, sender=scene.alice, client_id="1",
         text=MARK, sent_at=timezone.now(),
     )  # fmt: skip
+
+
+@example("/api/v1/metadata/data-sources/<pk>/", model="metadata.DataSource")
+def data_source(scene: Scene) -> Model:
+    from apps.metadata import services
+
+    # Several examples stand on one of these, and a tenant has each name once.
+    return services.add_datasource(
+        name=f"s_{uuid.uuid4().hex}", title=MARK, engine="postgresql", host="127.0.0.1", port=1,
+        database="x",
+    )  # fmt: skip
+
+
+@example("/api/v1/metadata/runs/<pk>/", model="metadata.ExtractionRun")
+def extraction_run(scene: Scene) -> Model:
+    from apps.metadata import services
+
+    run = services.request_extraction(datasource=data_source(scene))
+    run.note = MARK
+    run.save()
+    return run
+
+
+@example("/api/v1/metadata/tables/<pk>/", model="metadata.CatalogTable")
+def catalog_table(scene: Scene) -> Model:
+    from apps.metadata.models import CatalogTable
+
+    return CatalogTable.objects.create(
+        datasource=data_source(scene), schema="public", name="orders", kind="BASE TABLE",
+        comment=MARK,
+    )  # fmt: skip
+
+
+@example("/api/v1/metadata/columns/<pk>/", model="metadata.CatalogColumn")
+def catalog_column(scene: Scene) -> Model:
+    from apps.metadata.models import CatalogColumn
+
+    return CatalogColumn.objects.create(
+        table=catalog_table(scene), name="id", position=1, dtype="int", nullable=False,
+        comment=MARK,
+    )  # fmt: skip
+
+
+@example("/api/v1/metadata/glossary/<pk>/", model="metadata.GlossaryTerm")
+def glossary_term(scene: Scene) -> Model:
+    from apps.metadata import services
+
+    return services.define_term(datasource=data_source(scene), term="x", definition=MARK)
+
+
+@example("/api/v1/metadata/snapshots/<pk>/", model="metadata.Snapshot")
+def snapshot(scene: Scene) -> Model:
+    from apps.metadata import services
+
+    return services.create_snapshot(datasource=data_source(scene), label=MARK)
+
+
+@example(model="metadata.CatalogChange")
+def catalog_change(scene: Scene) -> Model:
+    from apps.metadata.models import CatalogChange
+
+    return CatalogChange.objects.create(
+        datasource=data_source(scene), kind="table_added", table=MARK, actor="alice"
+    )

@@ -9,11 +9,13 @@ from apps.metadata.selectors.known import (
     glossary,
     known_tables,
 )
+from apps.metadata.selectors.pending import affected_by_run
 
 __all__ = [
     "KnownColumn",
     "KnownTable",
     "KnownTerm",
+    "affected_by_run",
     "datasource_names",
     "glossary",
     "impact",

@@ -1,0 +1,73 @@
+"""The glossary, and snapshots of the catalog."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from apps.metadata import services
+from apps.metadata.admin.acts import CatalogAdmin
+from apps.metadata.admin.sources import KEEPERS
+from apps.metadata.models import GlossaryTerm, Snapshot
+from axiom.console.admin import NOBODY
+from axiom.console.groups import Group
+from axiom.permissions import may
+from axiom.roles import OPERATORS
+
+
+@admin.register(GlossaryTerm)
+class GlossaryTermAdmin(CatalogAdmin):
+    """The words of the business."""
+
+    group, icon, position = Group.CATALOG, "dictionary", 14
+    may_delete = OPERATORS
+    list_display = ("term", "definition", "datasource", "updated_at")
+    list_filter = ("datasource",)
+    search_fields = ("term", "definition")
+    list_select_related = ("datasource", "tenant")
+    ordering = ("term",)
+    fields = ("datasource", "term", "definition", "synonyms", "related_columns")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return ("datasource", "term") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        given = {"datasource": obj.datasource, "term": obj.term, **form.cleaned_data}
+        obj.__dict__.update(services.define_term(**given).__dict__)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        services.delete_term(term=obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[GlossaryTerm]) -> None:
+        for term in queryset:
+            services.delete_term(term=term)
+
+
+@admin.register(Snapshot)
+class SnapshotAdmin(CatalogAdmin):
+    """States of the catalog that were kept."""
+
+    group, icon, position = Group.CATALOG, "photo_camera", 15
+    may_change = may_delete = NOBODY
+    list_display = ("label", "datasource", "tables_count", "columns_count", "created_at")
+    list_filter = ("datasource",)
+    list_select_related = ("datasource", "tenant")
+    ordering = ("-created_at",)
+    actions = ("restore",)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        known = ("version", "tables_count", "columns_count", "created_by", "created_at")
+        return ("datasource", "label", *(known if obj else ()))
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        obj.__dict__.update(services.create_snapshot(**form.cleaned_data).__dict__)
+
+    def has_restore_permission(self, request: HttpRequest) -> bool:
+        return may(request, KEEPERS)
+
+    @admin.action(description=_("Restore"), permissions=["restore"])
+    def restore(self, request: HttpRequest, snapshots: QuerySet[Snapshot]) -> None:
+        do = lambda snapshot: services.restore_snapshot(snapshot=snapshot)
+        self.act(request, snapshots, "restored", do)
