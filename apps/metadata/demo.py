@@ -10,8 +10,10 @@ from django.conf import settings
 from apps.accounts import selectors as accounts
 from apps.events.context import acting
 from apps.metadata import services
-from apps.metadata.models import CatalogColumn, CatalogTable, DataSource
+from apps.metadata.introspection import Address
+from apps.metadata.models import CatalogColumn, CatalogTable, DataSource, Engine
 
+NAME = "demo_erp"
 SCHEMA = """
 CREATE TABLE customers (
     id INTEGER PRIMARY KEY, name VARCHAR(100) NOT NULL, region VARCHAR(20), since DATE NOT NULL);
@@ -108,7 +110,16 @@ def load() -> None:
     for tenant in accounts.active_tenants().filter(slug__in=COMPANIES):
         with acting(tenant_id=tenant.pk, actor="demo"):
             if not DataSource.objects.exists():
-                _tell(COMPANIES[tenant.slug], f"demo_erp_{tenant.slug}.sqlite")
+                # Several installations may keep their files in one place, as tests do.
+                _tell(COMPANIES[tenant.slug], f"demo_erp_{tenant.pk}.sqlite")
+
+
+def clear() -> None:
+    """The rows go with their tenants; these are the files."""
+    for datasource in DataSource.across_tenants.filter(
+        tenant__slug__in=COMPANIES, name=NAME, engine=Engine.SQLITE
+    ):
+        Address(Engine.SQLITE, datasource.database).file.unlink(missing_ok=True)
 
 
 def _tell(story: Story, file: str) -> None:
@@ -117,7 +128,7 @@ def _tell(story: Story, file: str) -> None:
     path.unlink(missing_ok=True)
     _run(path, SCHEMA)
     datasource = services.add_datasource(
-        name="demo_erp", title=story.title, engine="sqlite", database=file, every_minutes=60
+        name=NAME, title=story.title, engine="sqlite", database=file, every_minutes=60
     )
     _read(datasource)
     services.create_snapshot(datasource=datasource, label=story.label)

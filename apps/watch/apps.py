@@ -7,7 +7,7 @@ class WatchConfig(AppConfig):
     verbose_name = _("Watch")
 
     def ready(self) -> None:
-        from apps.watch import gauges  # noqa: F401  (registers what /metrics asks)
+        from apps.watch import gauges, impact  # noqa: F401  (they register what others ask)
         from apps.watch.pages import SLA
         from axiom.console.navigation import add_page
 

@@ -11,7 +11,7 @@ from apps.events.context import acting
 from apps.metadata import credentials, introspection, services
 from apps.metadata.errors import FileOutside, PasswordNeeded, SecretUnreadable, SourceUnreachable
 from apps.metadata.introspection import Address
-from apps.metadata.models import CatalogTable, DataSource
+from apps.metadata.models import CatalogChange, CatalogTable, DataSource
 from tests.metadata.conftest import public_schema
 
 pytestmark = pytest.mark.django_db
@@ -165,3 +165,25 @@ def test_the_command_ends_with_an_error_when_it_failed(shop, files, capsys):
 def test_the_command_names_what_it_does_not_find(db):
     with pytest.raises(CommandError, match="No data source is called nothing"):
         call_command("extract_metadata", "nothing")
+
+
+def test_the_demo_shows_a_catalog_that_changed(files, db):
+    from apps.accounts import demo as people
+    from apps.metadata import demo, selectors
+
+    people.load()
+    for _ in range(2):
+        demo.load()
+    sources = DataSource.across_tenants.order_by("title")
+    assert [each.title for each in sources] == ["Harbor ERP", "한빛 ERP"]
+    with acting(tenant_id=sources[1].tenant_id):
+        names = [table.name for table in selectors.known_tables("demo_erp")]
+        assert names == [
+            "customers", "monthly_sales", "order_lines", "orders", "payments", "products",
+        ]  # fmt: skip
+        assert [term.term for term in selectors.glossary("demo_erp")] == ["거래처", "매출"]
+        changed = CatalogChange.objects.filter(breaking=True).values_list("kind", flat=True)
+        assert {"table_removed", "column_removed"} <= set(changed)
+    assert len(list(files.iterdir())) == 2
+    demo.clear()
+    assert list(files.iterdir()) == []

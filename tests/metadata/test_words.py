@@ -118,6 +118,23 @@ def test_who_refers_to_a_table_is_affected(source):
     assert [each.kind for each in found] == ["glossary_term"]
 
 
+def test_who_watches_a_table_is_affected(source, alice):
+    from apps.watch.services import subscribe
+
+    about = lambda table: {
+        "type": "all",
+        "conditions": [
+            {"type": "threshold", "field": "table_name", "operator": "==", "threshold": table}
+        ],
+    }
+    watch = {"user": alice, "event_types": ["metadata.table.removed"]}
+    subscribe(name="orders", rule=about("orders"), **watch)
+    subscribe(name="customers", rule=about("customers"), **watch)
+    subscribe(name="all", rule={"type": "always"}, **watch)
+    found = impact.affected_by("erp_db", [("public", "orders", "total")], ["subscription"])
+    assert sorted(each.name for each in found) == ["all", "orders"]
+
+
 def test_a_held_run_says_who_would_be_affected(source, erp, extract):
     services.define_term(
         datasource=source, term="거래처", definition="y", related_columns=["public.customers.name"]
