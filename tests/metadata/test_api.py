@@ -133,6 +133,13 @@ def test_words_are_added(source, alice_api):
     assert alice_api.post(at("tables", table, "generate")).json()["code"] == "no_generator"
 
 
+@pytest.mark.parametrize("value", [{"a": 1}, [1], "a\0b", "x" * 501])
+def test_a_tag_is_something_plain(source, alice_api, value):
+    table = CatalogTable.objects.get(name="orders")
+    answer = alice_api.post(at("tables", table, "tag"), {"name": "pii", "value": value})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (400, "#/value")
+
+
 def test_terms_are_kept(source, alice_api):
     body = {"datasource": "erp_db", "term": "매출", "definition": "수익", "synonyms": ["revenue"],
             "related_columns": ["public.orders.total"]}  # fmt: skip

@@ -81,6 +81,18 @@ def test_files_elsewhere_are_nobodys_business(files, add_source, path):
         add_source({"engine": "sqlite", "database": path}, name="elsewhere")
 
 
+def test_a_files_name_carries_no_settings(files, add_source, extract):
+    run = extract(add_source({"engine": "sqlite", "database": "x?mode=rwc"}, name="rwc"))
+    assert (run.error_code, list(files.iterdir())) == ("source_unreachable", [])
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "mysql"])
+@pytest.mark.parametrize("host", ["a..b", "x" * 100, "no such host"])
+def test_a_host_that_is_none_is_told(engine, host):
+    with pytest.raises(SourceUnreachable):
+        introspection.read(Address(engine, "x", host, 1, "u", "p"))
+
+
 def test_mysql_that_is_not_there_is_told():
     with pytest.raises(SourceUnreachable):
         introspection.read(Address("mysql", "x", "127.0.0.1", 1, "u", "p"))

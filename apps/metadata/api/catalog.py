@@ -1,10 +1,12 @@
 """Tables and columns: found by name, described and tagged."""
 
+import math
 from typing import Any
 
 import django_filters
 from django.db.models import Prefetch, Q, QuerySet
-from drf_spectacular.utils import extend_schema
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -91,8 +93,23 @@ class TagNameSerializer(serializers.Serializer[Any]):
     name = serializers.RegexField(r"^[\w.:-]+\Z", max_length=100)
 
 
+_PLAIN = [{"type": "boolean"}, {"type": "number"}, {"type": "string", "maxLength": 500}]
+
+
+@extend_schema_field({"oneOf": _PLAIN})
+class TagValueField(serializers.JSONField):
+    """A text, a number, or yes or no."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, str) and len(data) <= 500 and "\0" not in data:
+            return data
+        if isinstance(data, bool | int | float) and math.isfinite(data):
+            return data
+        raise serializers.ValidationError(_("Give a text, a number, or true or false."))
+
+
 class TagSerializer(TagNameSerializer):
-    value = serializers.JSONField(default=True)
+    value = TagValueField(default=True)
 
 
 class TableFilter(django_filters.FilterSet):

@@ -1,9 +1,11 @@
 """Data sources and the runs that read them."""
 
+import math
 from typing import Any
 
 import django_filters
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -44,6 +46,11 @@ class DataSourceFactsSerializer(serializers.ModelSerializer[DataSource]):
     )
     case_id = serializers.UUIDField(required=False, allow_null=True)
     tolerated_removals = serializers.FloatField(min_value=0, max_value=1, required=False)
+
+    def validate_tolerated_removals(self, value: float) -> float:
+        if not math.isfinite(value):
+            raise serializers.ValidationError(_("Give a number from 0 to 1."), code="invalid")
+        return value
 
     class Meta:
         model = DataSource

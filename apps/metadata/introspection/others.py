@@ -135,8 +135,9 @@ def _inspected(address: Address) -> Iterator[Any]:
 
 def _url(address: Address) -> sa.URL:
     if address.engine == Engine.SQLITE:
+        # As a URI: otherwise a file's name could carry settings of its own.
         query = {"mode": "ro", "uri": "true"}
-        return sa.URL.create("sqlite", database=f"file:{address.file}", query=query)
+        return sa.URL.create("sqlite", database=address.file.as_uri(), query=query)
     return sa.URL.create(
         f"{address.engine}+pymysql", address.username, address.password,
         address.host or "localhost", address.port or 3306, address.database,
@@ -162,6 +163,10 @@ def _telling(address: Address) -> Iterator[None]:
         kind = _kind_of(error)
         said = address.without_secret(error.orig)
         raise kind(f"{kind.sentence()} {said}") from None
+    except (OSError, ValueError) as error:  # A host that is no name of a host, for one.
+        raise SourceUnreachable(
+            f"{SourceUnreachable.sentence()} {address.without_secret(error)}"
+        ) from None
     except exc.SQLAlchemyError as error:
         raise SourceFailed(f"{SourceFailed.sentence()} {address.without_secret(error)}") from None
 

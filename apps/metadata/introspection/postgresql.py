@@ -203,7 +203,7 @@ def _connected(address: Address) -> Iterator["psycopg.Connection[Any]"]:
         connection = psycopg.connect(**_parameters(address))
     except errors.ConnectionTimeout:
         raise SourceUnreachable from None
-    except psycopg.OperationalError as error:
+    except (psycopg.Error, ValueError) as error:  # A host that is no name of a host, for one.
         raise _why_not_connected(address, error) from None
     try:
         yield connection
