@@ -30,8 +30,8 @@ def shop(files, add_source):
     _run(files / "shop.db", """
         CREATE TABLE customers (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL);
         CREATE TABLE orders (
-            id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id) ON DELETE CASCADE,
-            total NUMERIC(10, 2) DEFAULT 0);
+            id INTEGER PRIMARY KEY, customer_id INTEGER, total NUMERIC(10, 2) DEFAULT 0,
+            FOREIGN KEY (customer_id) REFERENCES customers (id) ON DELETE CASCADE);
         CREATE INDEX by_customer ON orders (customer_id);
         CREATE VIEW big AS SELECT id, total FROM orders WHERE total > 100;
     """)  # fmt: skip

@@ -28,7 +28,6 @@ def describe(
         return row
     was = row.description
     row.description, row.description_source = description, source if description else ""
-    row.full_clean(exclude=["description_source"])
     row.save(update_fields=["description", "description_source"])
     place.keep(Change("description_changed", *place.key, place.column, was, description))
     publish(
