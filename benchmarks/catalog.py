@@ -129,7 +129,7 @@ def _timed(do: Callable[[], Any]) -> float:
 def _bare() -> None:
     with psycopg.connect(_url()) as source:
         for query in _BARE:
-            source.execute(query).fetchall()  # type: ignore[call-overload]
+            source.execute(query).fetchall()
 
 
 def _large(count: int) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _statements(number: int) -> str:
 
 def _run(statements: str) -> None:
     with psycopg.connect(_url(), autocommit=True) as source:
-        source.execute(statements)  # type: ignore[call-overload]
+        source.execute(statements)
 
 
 def _url() -> str:

@@ -285,7 +285,7 @@ def _renames_told(changes: Iterable[Change]) -> Renames:
     renames = Renames((), same_identities=True)
     for each in changes:
         if each.kind == "table_renamed":
-            renames.tables[tuple(each.before)] = tuple(each.after)  # type: ignore[index,assignment]
+            renames.tables[tuple(each.before)] = tuple(each.after)
     before = {now: was for was, now in renames.tables.items()}
     for each in changes:
         if each.kind == "column_renamed":
@@ -348,7 +348,8 @@ def _changed(table: Table, change: Change) -> Table:
         columns = (replace(c, **told) if c.name == change.name else c for c in table.columns)
         return replace(table, columns=tuple(columns))
     after = tuple(change.after) if change.kind == "primary_key_changed" else change.after
-    return replace(table, **{_OF_TABLE[change.kind]: after})
+    told_of_table: dict[str, Any] = {_OF_TABLE[change.kind]: after}
+    return replace(table, **told_of_table)
 
 
 def _exchanged(parts: tuple[Any, ...], change: Change) -> tuple[Any, ...]:

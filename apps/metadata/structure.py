@@ -110,7 +110,7 @@ class Reading:
     def table(self) -> Table:
         """The same as facts that can be compared."""
         keys = orjson.loads(self.keys) if self.keys else []
-        primary = next((key[1] for key in keys if key[0] == "p"), [])
+        primary: list[str] = next((key[1] for key in keys if key[0] == "p"), [])
         return Table(
             self.schema, self.name, self.kind, columns_from(self.columns), tuple(primary),
             tuple(_foreign_key(*key[1:]) for key in keys if key[0] == "f"),

@@ -148,7 +148,7 @@ def _arguments(address: Address) -> dict[str, Any]:
     if address.engine == Engine.SQLITE:
         return {"timeout": settings.METADATA_CONNECT_SECONDS}
     seconds = settings.METADATA_STATEMENT_SECONDS
-    tls = {"ssl": {}} if address.ssl_mode in {"require", "verify-full"} else {}
+    tls: dict[str, Any] = {"ssl": {}} if address.ssl_mode in {"require", "verify-full"} else {}
     return {
         "connect_timeout": int(settings.METADATA_CONNECT_SECONDS), "read_timeout": seconds,
         "write_timeout": seconds, **tls,

@@ -1,5 +1,7 @@
 """What a held run would do to others."""
 
+from typing import Any
+
 from apps.metadata.models import ExtractionRun
 from apps.metadata.selectors import impact
 from apps.metadata.selectors.impact import Affected, Target
@@ -14,7 +16,7 @@ def affected_by_run(run: ExtractionRun) -> list[Affected]:
     return impact.affected_by(run.datasource.name, sorted(targets, key=str))
 
 
-def _target(change: dict[str, str]) -> Target:
+def _target(change: dict[str, Any]) -> Target:
     """By the names of before: others know no other."""
     schema, table, name = change["schema"], change["table"], change["name"]
     if change["kind"] == "table_renamed":

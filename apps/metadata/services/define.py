@@ -1,6 +1,7 @@
 """The words of the business, and the columns they are found in."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
 
@@ -35,7 +36,7 @@ def define_term(
     row.full_clean()
     row.save()
     remember(datasource, [Change("term_changed", "", "", term, before, _facts(row))])
-    publish(_updated(row, "upsert", known and before and str(before["definition"])))
+    publish(_updated(row, "upsert", str(before["definition"]) if before else None))
     return row
 
 
@@ -49,10 +50,10 @@ def delete_term(*, term: GlossaryTerm) -> None:
     term.delete()
 
 
-def _updated(row: GlossaryTerm, action: str, previous: str | None) -> GlossaryUpdated:
+def _updated(row: GlossaryTerm, action: Any, previous: str | None) -> GlossaryUpdated:
     there = action == "upsert"
     return GlossaryUpdated(
-        **announce.whose(row.datasource), action=action,  # type: ignore[arg-type]
+        **announce.whose(row.datasource), action=action,
         term=row.term, definition=row.definition if there else None,
         synonyms=tuple(row.synonyms), related_columns=tuple(row.related_columns),
         previous_definition=previous or None,

@@ -60,7 +60,8 @@ def compare_snapshots(*, old: Snapshot, new: Snapshot) -> list[Change]:
 
 def compare_with_now(*, snapshot: Snapshot) -> list[Change]:
     """What changed since."""
-    now = snapshot.datasource.version
+    rows = DataSource.objects.filter(pk=snapshot.datasource_id)
+    now = rows.values_list("version", flat=True).get()
     return _compare(_tables(_only_at(snapshot, now)), _tables(_only_then(snapshot, now)))
 
 
@@ -168,7 +169,7 @@ def _words(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _compare(old: list[Kept], new: list[Kept]) -> list[Change]:
     """Row ids go through renames; a table that was gone meanwhile is known by its name."""
     pairs = list(_paired(old, new))
-    tables = [Pair(was and was.table, now and now.table) for was, now in pairs]
+    tables = [Pair(was.table if was else None, now.table if now else None) for was, now in pairs]
     changes = compare_pairs(tables, same_identities=True)
     return changes + [change for was, now in pairs if was and now for change in _said(was, now)]
 

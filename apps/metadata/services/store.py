@@ -183,7 +183,7 @@ def _insert_columns(rows: Sequence[tuple[Any, ...]]) -> None:
 
 def keep_versions(datasource: DataSource, table_ids: Sequence[UUID]) -> None:
     """What these tables are now is their version from now on; those that are gone have none."""
-    given = {"version": datasource.version, "ids": list(table_ids)}
+    given: dict[str, Any] = {"version": datasource.version, "ids": list(table_ids)}
     with connection.cursor() as cursor:
         cursor.execute(_CLOSE_VERSIONS, given)
         cursor.execute(_ADD_VERSIONS, given)

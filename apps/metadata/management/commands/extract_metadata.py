@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, name: str, tenant: str | None, **options: Any) -> None:
         datasource = _found(name, tenant)
-        console = Console(file=self.stdout._out)
+        console = Console(file=getattr(self.stdout, "_out", sys.stdout))
         with acting(tenant_id=datasource.tenant_id, actor="command line"):
             try:
                 run = services.request_extraction(datasource=datasource, here=True)
