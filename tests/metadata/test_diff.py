@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.metadata.diff import apply, compare
@@ -173,6 +173,7 @@ def normal(tables):
     }  # fmt: skip
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STATES, STATES, st.booleans())
 def test_the_differences_lead_from_one_state_to_the_other(old, new, same_identities):
     changes = compare(old, new, same_identities=same_identities)
