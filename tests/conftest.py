@@ -89,6 +89,22 @@ def charlie(rival, member_of):
 
 
 @pytest.fixture
+def console_of():
+    """Makes the browser of a person who may use the console, logged in."""
+
+    from django.test import Client
+
+    def make(user, *, staff=True):
+        user.is_staff = staff
+        user.save()
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return make
+
+
+@pytest.fixture
 def api_of():
     """Makes the API client of a person, logged in with a token."""
     from django.test import RequestFactory

@@ -16,10 +16,13 @@ class EventsConfig(AppConfig):
 
     def _add_pages(self) -> None:
         from apps.events.pages import EVENT_TYPES, JOURNEY
+        from apps.events.panels import BACKBONE
         from axiom.console.navigation import add_page
+        from axiom.console.panels import add_panel
 
         add_page(EVENT_TYPES)
         add_page(JOURNEY)
+        add_panel(BACKBONE)
 
     def _add_gauges(self) -> None:
         # Importing it is enough.

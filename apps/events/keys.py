@@ -100,6 +100,6 @@ def length_marks(stream: str) -> str:
     return f"axiom:length_marks:{stream}"
 
 
-def timings(minute: int) -> str:
-    """How long handling took in this minute, added up over all workers."""
-    return f"axiom:timings:{minute}"
+def timings(span: str, number: int) -> str:
+    """What all workers counted in one minute or hour."""
+    return f"axiom:timings:{span}:{number}"

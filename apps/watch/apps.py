@@ -9,6 +9,9 @@ class WatchConfig(AppConfig):
     def ready(self) -> None:
         from apps.watch import gauges, impact  # noqa: F401  (they register what others ask)
         from apps.watch.pages import SLA
+        from apps.watch.panels import ALERTS
         from axiom.console.navigation import add_page
+        from axiom.console.panels import add_panel
 
         add_page(SLA)
+        add_panel(ALERTS)

@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy
 
 from apps.accounts import selectors as accounts
 from apps.events.context import current
+from axiom.console.charts import Chart, chart
 from axiom.console.groups import Group
 from axiom.console.navigation import Page, View
 from axiom.permissions import runs_the_platform
 
 from . import selectors
-from .charts import Chart, chart
 from .selectors import By, Figures
 
 DAYS = 365

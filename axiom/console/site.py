@@ -40,6 +40,7 @@ class ConsoleSite(UnfoldAdminSite):
         return [
             path("profile/", self.admin_view(profile.profile), name="profile"),
             path("language/", self.admin_view(profile.choose_language), name="language"),
+            path("now/", self.admin_view(start_page.now), name="now"),
             path("tenant/", self.admin_view(tenants.choose_tenant), name="tenant"),
             *page_urls(self),
         ]

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 
 from axiom.console.admin import Figure
 from axiom.console.groups import Group
 from axiom.console.navigation import entries, visible_admins
+from axiom.console.panels import shown_panels
 from axiom.console.tenants import current_tenant, has_a_choice
 from axiom.permissions import role_of
 
@@ -17,6 +19,7 @@ def contents(request: HttpRequest) -> dict[str, Any]:
         "tenant": current_tenant(),
         "role": role.label if role else "",
         "may_switch": has_a_choice(request),
+        "panels": shown_panels(request),
         "figures": figures(request),
         "groups": [
             {"title": group.title, "entries": found}
@@ -24,6 +27,11 @@ def contents(request: HttpRequest) -> dict[str, Any]:
             if (found := entries(request, group))
         ],
     }
+
+
+def now(request: HttpRequest) -> HttpResponse:
+    """The panels alone, for a page that renews itself."""
+    return render(request, "console/now.html", {"panels": shown_panels(request)})
 
 
 def figures(request: HttpRequest) -> list[Figure]:

@@ -1,27 +1,14 @@
 """Alerts in the console: the same services, the same refusals, and charts that draw themselves."""
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
-from apps.watch.charts import chart
 from apps.watch.models import EscalationStep
 from apps.watch.pages import span
+from axiom.console.charts import chart
 
 pytestmark = pytest.mark.django_db
 ALERTS = "/admin/watch/alert/"
-
-
-@pytest.fixture
-def console_of():
-    def make(user):
-        user.is_staff = True
-        user.save()
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return make
 
 
 @pytest.fixture

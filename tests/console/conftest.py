@@ -1,21 +1,6 @@
 """People who use the console."""
 
 import pytest
-from django.test import Client
-
-
-@pytest.fixture
-def console_of():
-    """Makes the browser of a person who may use the console, logged in."""
-
-    def make(user, *, staff=True):
-        user.is_staff = staff
-        user.save()
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return make
 
 
 @pytest.fixture

@@ -56,3 +56,34 @@ def _bar(
         round(left, 1), round(base - height, 1), round(width, 1), round(height, 1),
         round(x + step / 2, 1), label, words, is_over,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Many thin bars of a time, and the largest of them as the scale."""
+
+    title: str
+    most: str
+    latest: str
+    bars: list[Bar]
+    first_label: str
+    last_label: str
+    width: float = WIDTH
+    height: float = 120.0
+    base: float = 100.0
+
+
+def course(title: str, points: Sequence[tuple[str, float, str]]) -> Course:
+    """The course of (moment, value, value in words), the oldest first."""
+    most = max((value for _, value, _ in points), default=0.0) or 1.0
+    step = WIDTH / max(1, len(points))
+    bars = [
+        Bar(round(number * step, 1), round(100.0 - value / most * 88, 1), round(step * 0.8, 1),
+            round(value / most * 88, 1), round((number + 0.5) * step, 1), label, words, False)
+        for number, (label, value, words) in enumerate(points)
+    ]  # fmt: skip
+    words = {value: told for _, value, told in points}
+    return Course(
+        title, words.get(most, "0"), points[-1][2] if points else "0", bars,
+        points[0][0] if points else "", points[-1][0] if points else "",
+    )  # fmt: skip
