@@ -64,10 +64,15 @@ class AttemptInline(RoleTabularInline):
     """Every try, the first first."""
 
     model = DeliveryAttempt
-    fields = readonly_fields = ("began_at", "outcome", "said", "seconds")
+    fields = readonly_fields = ("began_at", "outcome", "said", "took")
     may_add = may_change = may_delete = NOBODY
     ordering = ("id",)
     verbose_name_plural = _("Attempts")
+    hide_title = True
+
+    @display(description=_("seconds"))  # type: ignore[untyped-decorator]
+    def took(self, attempt: DeliveryAttempt) -> str:
+        return f"{attempt.seconds:.2f}"
 
 
 @admin.register(Delivery)
@@ -90,7 +95,7 @@ class DeliveryAdmin(OneSeesOnesOwn, ReadOnly, TenantAdmin):
     def has_send_permission(self, request: HttpRequest) -> bool:
         return role_of(request) in OPERATORS
 
-    @display(description=_("what"))  # type: ignore[untyped-decorator]
+    @display(description=_("subject"))  # type: ignore[untyped-decorator]
     def about(self, row: Delivery) -> str:
         if row.alert_id is None:
             return gettext("Digest")

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -47,6 +48,19 @@ def deliveries_seen_by(*, user_id: Any, role: str) -> QuerySet[Delivery]:
     """One's own; an admin sees all of the tenant."""
     rows: QuerySet[Delivery] = Delivery.objects.select_related("recipient", "endpoint")
     return rows if role == Role.ADMIN else rows.filter(recipient_id=user_id)
+
+
+def deliveries_due(*, before: datetime) -> int:
+    """How many wait since before this moment, in all tenants."""
+    waiting = [Delivery.State.WAITING, Delivery.State.SENDING]
+    rows = Delivery.across_tenants.filter(state__in=waiting, due_at__lt=before)
+    return int(rows.count())
+
+
+def deliveries_failed(*, since: datetime) -> int:
+    """How many were given up since this moment, in all tenants."""
+    rows = Delivery.across_tenants.filter(state=Delivery.State.FAILED, settled_at__gte=since)
+    return int(rows.count())
 
 
 def told(notification: Notification) -> dict[str, Any]:

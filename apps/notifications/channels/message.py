@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Literal, Protocol
 from zoneinfo import ZoneInfo
 
@@ -100,9 +101,18 @@ def answered(status: int, body: str, retry_after: str | None) -> Outcome:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Retry-After in seconds; a date is as rare as it is hard to trust, and counts as none."""
+    """Retry-After, a number or a date, in seconds; nonsense counts as nothing."""
     given = (retry_after or "").strip()
-    return min(float(given), LONGEST_PAUSE_SECONDS) if given.isdigit() else None
+    try:
+        pause = float(given) if given.isdigit() else _until(given)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return min(max(pause, 0.0), LONGEST_PAUSE_SECONDS)
+
+
+def _until(date: str) -> float:
+    moment = parsedate_to_datetime(date)
+    return (moment - timezone.now()).total_seconds()
 
 
 class Channel(Protocol):

@@ -75,7 +75,9 @@ def back_off(attempts: int) -> float:
 
 def _change(delivery: Delivery, changes: dict[str, Any]) -> bool:
     mine = Delivery.across_tenants.filter(pk=delivery.pk, claim_token=delivery.claim_token)
-    return bool(mine.update(**changes, claim_token=None))
+    # Until here it was the end of the lease, which nobody needs to see any more.
+    ended = {"due_at": changes["settled_at"]} if "settled_at" in changes else {}
+    return bool(mine.update(**changes, **ended, claim_token=None))
 
 
 def _end_bundled(delivery: Delivery, changes: dict[str, Any], **which: Any) -> None:

@@ -2,11 +2,13 @@
 
 import socket
 import time
+from email.utils import formatdate
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from apps.notifications.channels import webhook
+from apps.notifications.channels.message import answered
 from apps.notifications.channels.webhook import address
 from apps.notifications.channels.webhook.address import AddressRefused, checked
 from axiom.embedded.state import free_port
@@ -58,6 +60,25 @@ def test_what_an_answer_means(peer, message, answer, kind):
     outcome = webhook.send(message(url=peer.url, secrets=(webhook.new_secret(),)))
     assert outcome.kind == kind
     assert outcome.after == (7 if answer.status == 429 else None)
+
+
+@pytest.mark.parametrize(
+    ("given", "low", "high"),
+    [
+        ("7", 7, 7),
+        ("999999", 3600, 3600),
+        ("{in_a_minute}", 50, 60),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
+    ],
+)
+def test_how_long_to_wait_is_a_number_or_a_date(given, low, high):
+    given = given.format(in_a_minute=formatdate(time.time() + 60, usegmt=True))
+    assert low <= answered(503, "", given).after <= high
+
+
+@pytest.mark.parametrize("given", [None, "", "soon", "-1", "1e9", "²"])
+def test_nonsense_is_no_time_to_wait(given):
+    assert answered(503, "", given).after is None
 
 
 def test_a_redirect_is_not_followed(peer, message):

@@ -75,7 +75,7 @@ def _blocks(told: Told) -> list[dict[str, Any]]:
 
 
 def _buttons(told: Told) -> list[dict[str, Any]]:
-    buttons = [(_("Open"), told.link)]
+    buttons = [(_("Open in Axiom"), told.link)]
     if told.acknowledge_link:
         buttons.insert(0, (_("Acknowledge"), told.acknowledge_link))
     return [
