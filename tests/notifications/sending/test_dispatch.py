@@ -11,6 +11,7 @@ from apps.watch.services import acknowledge, escalate_due, resolve
 from .conftest import NOON, at, published
 
 pytestmark = pytest.mark.django_db
+QUEUE = "axiom:celery:deliveries"
 
 
 def inbox_of(person):
@@ -143,6 +144,29 @@ def test_many_are_told_in_as_many_statements_as_one(
     with django_assert_max_num_queries(22):
         dispatch(messages, now=NOON)
     assert Delivery.across_tenants.filter(channel="email").count() == 300
+
+
+@pytest.mark.django_db(transaction=True)
+def test_through_relay_and_bus_it_is_told_once_and_a_sender_is_woken(
+    alice, alert, subscribe, redis_client
+):
+    from apps.events.bus.redis_streams import RedisStreams
+    from apps.events.consumer import Consumer
+    from apps.events.groups import GROUPS
+    from apps.events.relay import Relay
+
+    bus = RedisStreams(redis_client)
+    alert(subscribe("in_app", "email"))
+    Delivery.across_tenants.all().delete()
+    Notification.across_tenants.all().delete()
+    woken = redis_client.llen(QUEUE)
+    Relay(bus, "relay-1").relay_batch()
+    consumer = Consumer(GROUPS["notification_group"], bus, "worker-1")
+    for _ in range(3):
+        consumer.step()
+    assert len(inbox_of(alice)) == 1
+    assert Delivery.across_tenants.filter(channel="email", state="waiting").count() == 1
+    assert redis_client.llen(QUEUE) == woken + 1
 
 
 def test_other_tenants_hear_nothing(charlie, alert, subscribe):

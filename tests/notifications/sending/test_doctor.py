@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.notifications.doctor import deliveries as look
 from apps.notifications.models import Delivery
+from axiom import doctor
 
 pytestmark = pytest.mark.django_db
 
@@ -20,4 +20,4 @@ def test_what_is_late_is_told(alert, subscribe, state, age, verdict):
     ended = None if state == "waiting" else timezone.now()
     due_at = timezone.now() - timedelta(minutes=age)
     Delivery.across_tenants.update(state=state, due_at=due_at, settled_at=ended)
-    assert look().verdict == verdict
+    assert doctor.examine("deliveries")[-1].verdict == verdict
