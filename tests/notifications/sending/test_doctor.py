@@ -20,4 +20,5 @@ def test_what_is_late_is_told(alert, subscribe, state, age, verdict):
     ended = None if state == "waiting" else timezone.now()
     due_at = timezone.now() - timedelta(minutes=age)
     Delivery.across_tenants.update(state=state, due_at=due_at, settled_at=ended)
+    assert "deliveries" in doctor.known()
     assert doctor.examine("deliveries")[-1].verdict == verdict
