@@ -20,10 +20,13 @@ WHERE tenant_id = %(tenant)s AND is_offered
   AND (%(source)s::text IS NULL OR datasource_name = %(source)s)
   AND (%(columns)s::boolean IS NULL OR (column_name <> '') = %(columns)s)
 """
+# Sorted by what is selected: vectors are compared once. `<#>` is the negative of the product.
 _BY_VECTOR = f"""
-SELECT {_FOUND}, -(embedding <#> %(vector)s::sparsevec) AS score {_AMONG}
-  AND embedder = %(embedder)s AND embedding IS NOT NULL
-ORDER BY embedding <#> %(vector)s::sparsevec, id LIMIT %(limit)s
+SELECT {_FOUND}, -distance FROM (
+    SELECT {_FOUND}, id, embedding <#> %(vector)s::sparsevec AS distance {_AMONG}
+      AND embedder = %(embedder)s AND embedding IS NOT NULL
+    ORDER BY distance, id LIMIT %(limit)s
+) AS nearest ORDER BY distance, id
 """
 _BY_WORDS = f"""
 SELECT {_FOUND}, ts_rank(words, %(words)s::tsquery, 1) AS score {_AMONG}
