@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640.0, 200.0, 8.0, 24.0
+NARROW = 320.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +69,14 @@ class Course:
     bars: list[Bar]
     first_label: str
     last_label: str
-    width: float = WIDTH
+    width: float = NARROW
     height: float = 120.0
-    base: float = 100.0
 
 
 def course(title: str, points: Sequence[tuple[str, float, str]]) -> Course:
     """The course of (moment, value, value in words), the oldest first."""
     most = max((value for _, value, _ in points), default=0.0) or 1.0
-    step = WIDTH / max(1, len(points))
+    step = NARROW / max(1, len(points))
     bars = [
         Bar(round(number * step, 1), round(100.0 - value / most * 88, 1), round(step * 0.8, 1),
             round(value / most * 88, 1), round((number + 0.5) * step, 1), label, words, False)
