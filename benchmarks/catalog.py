@@ -97,7 +97,9 @@ def _extract(place: Stage) -> tuple[float, float]:
     """Seconds of the run and KiB of memory at most, in a process of its own."""
     command = [sys.executable, "manage.py", "extract_metadata", NAME]
     environment = os.environ | place.environment
-    process = subprocess.Popen(command, cwd=servers.ROOT, env=environment)
+    process = subprocess.Popen(
+        command, cwd=servers.ROOT, env=environment, stdout=subprocess.DEVNULL
+    )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     run = ExtractionRun.objects.latest("created_at")
