@@ -30,8 +30,9 @@ def shop(files, add_source):
     _run(files / "shop.db", """
         CREATE TABLE customers (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL);
         CREATE TABLE orders (
-            id INTEGER PRIMARY KEY, customer_id INTEGER, total NUMERIC(10, 2) DEFAULT 0,
-            FOREIGN KEY (customer_id) REFERENCES customers (id) ON DELETE CASCADE);
+            id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id) ON DELETE CASCADE,
+            total NUMERIC(10, 2) DEFAULT 0, parent_id INTEGER,
+            FOREIGN KEY (parent_id) REFERENCES orders (id) ON UPDATE SET NULL);
         CREATE INDEX by_customer ON orders (customer_id);
         CREATE VIEW big AS SELECT id, total FROM orders WHERE total > 100;
     """)  # fmt: skip
@@ -45,10 +46,10 @@ def _run(path, statements):
 
 def test_sqlite_is_read(shop, extract, said):
     run = extract(shop)
-    assert (run.state, run.tables_count, run.columns_count) == ("DONE", 3, 7)
+    assert (run.state, run.tables_count, run.columns_count) == ("DONE", 3, 8)
     orders = CatalogTable.objects.get(name="orders")
-    (link,) = orders.foreign_keys
-    assert (link["table"], link["referred"], link["on_delete"]) == ("customers", ["id"], "CASCADE")
+    assert [(k["table"], k["referred"], k["on_delete"], k["on_update"]) for k in orders.foreign_keys
+            ] == [("customers", ["id"], "CASCADE", ""), ("orders", ["id"], "", "SET NULL")]  # fmt: skip
     assert [index["columns"] for index in orders.indexes] == [["customer_id"]]
     total = orders.columns.get(name="total")
     assert (total.dtype, total.default, orders.primary_key) == ("NUMERIC(10, 2)", "0", ["id"])
@@ -162,7 +163,7 @@ def test_a_source_that_is_forgotten_tells_its_readers(shop, extract, said, hush)
 def test_the_command_reads_and_tells(shop, capsys):
     call_command("extract_metadata", "shop")
     told = capsys.readouterr().out
-    assert "3 tables, 7 columns; 3 added" in told
+    assert "3 tables, 8 columns; 3 added" in told
     assert CatalogTable.objects.count() == 3
 
 

@@ -49,7 +49,7 @@ def _is_wanted(schema: str, address: Address) -> bool:
 def _tables_of(inspector: Any, schema: str) -> list[Reading]:
     every = {"schema": schema, "kind": ObjectKind.ANY}
     keys = inspector.get_multi_pk_constraint(**every)
-    links = inspector.get_multi_foreign_keys(**every)
+    links = _links(inspector, every)
     indexes, comments = inspector.get_multi_indexes(**every), _comments(inspector, every)
     definitions = {
         (schema, name): inspector.get_view_definition(name, schema) or ""
@@ -68,6 +68,32 @@ def _tables_of(inspector: Any, schema: str) -> list[Reading]:
         )
         for key, columns in sorted(inspector.get_multi_columns(**every).items())
     ]
+
+
+def _links(inspector: Any, every: dict[str, Any]) -> dict[Any, list[Any]]:
+    """Foreign keys of every table; of SQLite with what it does to them, which the others tell."""
+    found: dict[Any, list[Any]] = inspector.get_multi_foreign_keys(**every)
+    if inspector.dialect.name == Engine.SQLITE:
+        for (schema, table), links in found.items():
+            actions = _actions(inspector, schema, table) if links else {}
+            for link in links:
+                first = link["constrained_columns"][0], link["referred_table"]
+                link["options"] = actions.get(first, {})
+    return found
+
+
+def _actions(inspector: Any, schema: str, table: str) -> dict[tuple[str, str], dict[str, str]]:
+    """What SQLAlchemy finds of these only where a key is written below the columns."""
+    quote = inspector.dialect.identifier_preparer.quote_identifier
+    pragma = f"PRAGMA {quote(schema)}.foreign_key_list({quote(table)})"
+    return {
+        (row[3], row[2]): {
+            name: action
+            for name, action in (("onupdate", row[5]), ("ondelete", row[6]))
+            if action != "NO ACTION"
+        }
+        for row in inspector.bind.exec_driver_sql(pragma)
+    }
 
 
 def _comments(inspector: Any, every: dict[str, Any]) -> Any:
