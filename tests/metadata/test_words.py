@@ -270,3 +270,28 @@ def test_snapshots_of_different_sources_are_not_compared(source, add_source):
             old=services.create_snapshot(datasource=source),
             new=services.create_snapshot(datasource=other),
         )
+
+
+def test_a_removed_table_says_how_many_queries_used_it(source, erp, extract, said, monkeypatch):
+    uses = lambda datasource, targets: [
+        impact.Affected("query", str(n), "a question", "uses it", ("public", "orders", None))
+        for n in range(3)
+    ]
+    monkeypatch.setitem(impact._finders, "query", uses)
+    erp.run("DROP TABLE orders")
+    extract(source)
+    (gone,) = said("metadata.table.removed")
+    assert (gone["had_queries"], gone["affected_query_count"]) == (True, 3)
+
+
+def test_a_worker_reads_and_has_described(source, customers, erp, writer):
+    from apps.events.context import fresh
+    from apps.metadata import tasks
+
+    erp.run("CREATE TABLE new (x int)")
+    run = services.request_extraction(datasource=source)
+    with fresh():
+        assert tasks.extract(str(run.pk)) == "DONE"
+        assert tasks.generate(str(customers.tenant_id), str(customers.pk)) == 2
+        assert tasks.start_due() == 0
+    assert CatalogTable.objects.filter(name="new").exists()
