@@ -10,7 +10,6 @@ from django.urls import reverse
 from apps.notifications.models import Delivery, Endpoint
 from apps.notifications.services import deliver_due
 from apps.notifications.services.acknowledge import acknowledge_link
-from tests.console.conftest import console_of  # noqa: F401  (a fixture)
 from tests.notifications.peers import Answer
 
 from .conftest import at
@@ -48,7 +47,7 @@ def test_others_see_their_own_and_viewers_send_nothing(failed, alert, subscribe,
     assert bob_api.post(f"/api/v1/deliveries/{mine['id']}/resend/").status_code == 403
 
 
-def test_the_console_sends_again_and_writes_it_down(failed, alice, console_of):  # noqa: F811
+def test_the_console_sends_again_and_writes_it_down(failed, alice, console_of):
     from django.contrib.admin.models import LogEntry
 
     browser = console_of(alice)
