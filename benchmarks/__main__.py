@@ -22,7 +22,7 @@ BENCHES = {
     "watch_evaluate": "watching", "rule_cost": "watching",
     "alert_storm": "alerting", "alert_latency": "latency",
     "catalog_index": "searching", "catalog_search": "searching",
-    "live_memory": "live", "live_broadcast": "live", "chat": "chat",
+    "live_memory": "live", "live_broadcast": "live", "live_latency": "live", "chat": "chat",
 }  # fmt: skip
 """Each benchmark and the module it is in, imported when Django is ready."""
 

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 from django.db import transaction
 
+from apps.events import keys
 from apps.events.context import acting
 from apps.notifications.services import Notice, notify
 from apps.watch.models import Subscription
@@ -231,6 +232,8 @@ def _workers(place: Stage) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for worker in ("watch_cep", "notifications"):
             stack.enter_context(place.process(MANAGE, "runworker", worker))
+        # With the relay's there are three hearts: what waits for a start is not measured.
+        wait_until(lambda: len(place.client.keys(keys.heartbeat("*"))) >= 3)
         yield
 
 

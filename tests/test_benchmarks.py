@@ -18,12 +18,13 @@ FIGURES = {
     "publish_overhead": 1, "publish_bulk": 1, "relay_roundtrips": 2, "peers": 3,
     "work_lists": 6, "catalog_index": 3, "catalog_search": 1, "alert_storm": 1, "alert_latency": 1,
     "live_memory": 1, "live_broadcast": 1, "live_broadcast_gc": 1, "chat": 1,
+    "live_latency": 1,
     "watch_evaluate_1_tenant": 1, "watch_evaluate_1000_tenants": 1, "rule_cost": 1,
 }  # fmt: skip
 """How many lines each benchmark prints."""
 TIMED = {
     "relay_idle", "latency_50", "latency_1000", "work_lists", "alert_latency", "catalog_search",
-    "chat",
+    "chat", "live_latency",
 }  # fmt: skip
 
 

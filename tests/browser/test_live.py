@@ -28,7 +28,8 @@ def server(redis_client, transactional_db):
 def staff(alice):
     alice.is_staff = True
     # The server is a process of its own and does not know the tests' quick hasher.
-    alice.password = PBKDF2PasswordHasher().encode(PASSWORD, "a-salt-for-alice")
+    hasher = PBKDF2PasswordHasher()
+    alice.password = hasher.encode(PASSWORD, hasher.salt())
     alice.save()
     return alice
 

@@ -15,17 +15,14 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-import redis.asyncio
 import structlog
-from django.conf import settings
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from apps.accounts.services import ENDED_CHANNEL
 from apps.chat import selectors, services
-from apps.chat.accepting import ACCEPT, RECENT, Accepted, Saying, a_saying, outcome, said
+from apps.chat.accepting import RECENT, Accepted, Saying, a_saying, outcome, said
 from apps.chat.errors import ChatAway, MessageRefused, TooFast
+from apps.chat.live.acceptance import Acceptance
 from apps.chat.live.connection import ChatConnection
 from apps.events import keys
 from apps.events.context import acting
@@ -36,7 +33,9 @@ from apps.notifications.services.streams import (
     PING_SECONDS,
     STREAM_SECONDS,
     Seats,
+    a_client,
     always,
+    an_ear,
     if_redis_is_there,
     in_database,
     too_many,
@@ -57,12 +56,8 @@ class ChatHub:
     """The open sockets of this process and what feeds them."""
 
     def __init__(self) -> None:
-        self._redis: Any = redis.asyncio.Redis.from_url(settings.REDIS_URL)
-        # Never reconnects by itself: what was said meanwhile has to be found out.
-        self._ears: Any = redis.asyncio.Redis.from_url(
-            settings.REDIS_URL, retry=Retry(NoBackoff(), 0)
-        )
-        self._accept: Any = self._redis.register_script(ACCEPT)
+        self._redis, self._ears = a_client(), an_ear()
+        self._acceptance = Acceptance(self._redis)
         self.seats = Seats(self._redis, secrets.token_hex(8))
         self.connections: dict[str, ChatConnection] = {}
         self._rooms: dict[UUID, dict[str, ChatConnection]] = {}
@@ -167,11 +162,7 @@ class ChatHub:
 
     async def _accepted(self, saying: Saying) -> Accepted:
         for _ in range(3):
-            try:
-                answer = await self._accept(keys=saying.keys(), args=saying.args())
-            except (RedisError, OSError):
-                raise ChatAway(retry_after=2) from None
-            if accepted := outcome(answer):
+            if accepted := outcome(await self._acceptance.of(saying)):
                 return accepted
             await in_database(services.grant_numbers, saying.room_id)
         raise ChatAway(retry_after=2)

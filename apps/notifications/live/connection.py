@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import structlog
@@ -128,10 +128,8 @@ class Connection:
 
     def _wake(self) -> None:
         if self._writer is None:
-            self._writer = self.begin(self._flush())
-
-    def begin(self, writing: Coroutine[Any, Any, None]) -> "asyncio.Task[None] | None":
-        return asyncio.get_running_loop().create_task(writing)
+            # At once: a server's `send` waits for room in the socket, and for nothing else.
+            self._writer = eagerly(self._flush())
 
     async def _flush(self) -> None:
         try:
@@ -157,10 +155,6 @@ class EventSourceConnection(Connection):
     """Server-sent events. Only what is in the inbox has an id, so that a resume finds its place."""
 
     __slots__ = ()
-
-    def begin(self, writing: Coroutine[Any, Any, None]) -> "asyncio.Task[None] | None":
-        """At once: what servers do for a part of a response waits for room in the socket only."""
-        return eagerly(writing)
 
     def frame(self, event: str, data: bytes, number: int | None) -> bytes:
         place = b"" if number is None else b"id: %d\n" % number

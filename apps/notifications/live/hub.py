@@ -54,12 +54,7 @@ class Hub:
     """The connections of this process and what feeds them."""
 
     def __init__(self) -> None:
-        # Its own types speak of bytes, text and futures all at once.
-        self._redis: Any = redis.asyncio.Redis.from_url(settings.REDIS_URL)
-        # Never reconnects by itself: what was said meanwhile has to be found out.
-        self._ears: Any = redis.asyncio.Redis.from_url(
-            settings.REDIS_URL, retry=Retry(NoBackoff(), 0)
-        )
+        self._redis, self._ears = a_client(), an_ear()
         self.seats = Seats(self._redis, secrets.token_hex(8))
         self.connections: dict[str, Connection] = {}
         self._members: dict[Member, dict[str, Connection]] = {}
@@ -306,6 +301,20 @@ class Hub:
     def _say_to_all(self, event: str) -> None:
         for connection in list(self.connections.values()):
             connection.say(event)
+
+
+# Its own types speak of bytes, text and futures all at once.
+def a_client() -> Any:
+    """A client of Redis for one event loop. Many who come at once wait; it is not away then."""
+    pool = redis.asyncio.BlockingConnectionPool.from_url(
+        settings.REDIS_URL, max_connections=20, timeout=10
+    )
+    return redis.asyncio.Redis(connection_pool=pool)
+
+
+def an_ear() -> Any:
+    """A client that never reconnects by itself: what was said meanwhile has to be found out."""
+    return redis.asyncio.Redis.from_url(settings.REDIS_URL, retry=Retry(NoBackoff(), 0))
 
 
 async def always(duty: Callable[[], Awaitable[None]]) -> None:

@@ -6,7 +6,9 @@ from apps.notifications.live.hub import (
     LOOK_SECONDS,
     PING_SECONDS,
     STREAM_SECONDS,
+    a_client,
     always,
+    an_ear,
     if_redis_is_there,
 )
 from apps.notifications.live.seats import LEASE_SECONDS, Seats, too_many
@@ -20,7 +22,9 @@ __all__ = [
     "Seats",
     "Viewer",
     "WebSocketConnection",
+    "a_client",
     "always",
+    "an_ear",
     "find_out",
     "if_redis_is_there",
     "in_database",
