@@ -6,37 +6,38 @@ from axiom.errors import AxiomError
 class SourceFailed(AxiomError):
     """The database could not be read; nothing of the catalog was changed."""
 
-    code, status = "source_failed", 502
+    # Not 5xx: Axiom is well, it is the source's address or its server that is not.
+    code, status = "source_failed", 409
 
 
 class SourceUnreachable(SourceFailed):
     """The database does not answer: look at host, port and network."""
 
-    code, status = "source_unreachable", 502
+    code, status = "source_unreachable", 409
 
 
 class SourceRefused(SourceFailed):
     """The database does not let this user in, or not see enough."""
 
-    code, status = "source_refused", 502
+    code, status = "source_refused", 409
 
 
 class SourceTooSlow(SourceFailed):
     """The database took too long to answer."""
 
-    code, status = "source_too_slow", 504
+    code, status = "source_too_slow", 409
 
 
 class SourceDropped(SourceFailed):
     """The connection to the database broke while it was read."""
 
-    code, status = "source_dropped", 502
+    code, status = "source_dropped", 409
 
 
 class ReadIncomplete(SourceFailed):
     """Not all tables could be read."""
 
-    code, status = "read_incomplete", 502
+    code, status = "read_incomplete", 409
 
 
 class ExtractionStopped(AxiomError):
@@ -96,7 +97,7 @@ class NoGenerator(AxiomError):
 class GeneratorFailed(AxiomError):
     """The generator of descriptions did not answer as it should."""
 
-    code, status = "generator_failed", 502
+    code, status = "generator_failed", 409
 
 
 class NoSuchColumn(AxiomError):

@@ -69,6 +69,8 @@ def test_a_connection_is_tried(source, alice_api):
         ({"name": "Not A Name", "engine": "sqlite", "database": "x"}, "#/name"),
         ({"name": "x", "engine": "oracle", "database": "x"}, "#/engine"),
         ({"name": "x", "engine": "sqlite"}, "#/database"),
+        ({"name": "x", "engine": "sqlite", "database": "x",
+          "case_id": "018f2d1c-0000-7000-8000-000000000001"}, "#/case_id"),
         ({"name": "x", "engine": "sqlite", "database": "x", "port": 0}, "#/port"),
         ({"name": "x", "engine": "sqlite", "database": "x", "every_minutes": 1}, "#/every_minutes"),
         ({"name": "x", "engine": "sqlite", "database": "x", "tolerated_removals": 2},
@@ -155,7 +157,8 @@ def test_terms_are_kept(source, alice_api):
     assert gone.status_code == 204
     missing = alice_api.post(URL + "glossary/", body | {"related_columns": ["a.b.c"]})
     assert missing.json()["code"] == "no_such_column"
-    assert alice_api.post(URL + "glossary/", body | {"datasource": "none"}).status_code == 404
+    unknown = alice_api.post(URL + "glossary/", body | {"datasource": "none"})
+    assert unknown.json()["errors"][0]["pointer"] == "#/datasource"
 
 
 def test_snapshots_are_kept_compared_and_restored(source, erp, extract, alice_api):

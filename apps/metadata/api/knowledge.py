@@ -4,6 +4,7 @@ from typing import Any
 
 import django_filters
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -20,8 +21,11 @@ from axiom.api.views import FullResource, Listed, Made, Resource, Shown
 
 
 def datasource_called(name: str) -> DataSource:
-    """The tenant's data source of this name, or 404."""
-    return get_object_or_404(DataSource.objects.all(), name=name)
+    """The tenant's data source of this name, which a body speaks of."""
+    found: DataSource | None = DataSource.objects.filter(name=name).first()
+    if found is None:
+        raise serializers.ValidationError({"datasource": [_("No data source is called that.")]})
+    return found
 
 
 class TermSerializer(serializers.ModelSerializer[GlossaryTerm]):

@@ -2,6 +2,7 @@
 
 import math
 from typing import Any
+from uuid import UUID
 
 import django_filters
 from django.db.models import QuerySet
@@ -12,6 +13,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.cases import selectors as cases
 from apps.metadata import selectors, services
 from apps.metadata.api.impact import AffectedSerializer
 from apps.metadata.models import DataSource, Engine, ExtractionRun
@@ -46,6 +48,11 @@ class DataSourceFactsSerializer(serializers.ModelSerializer[DataSource]):
     )
     case_id = serializers.UUIDField(required=False, allow_null=True)
     tolerated_removals = serializers.FloatField(min_value=0, max_value=1, required=False)
+
+    def validate_case_id(self, value: UUID | None) -> UUID | None:
+        if value is not None and cases.find_case(value) is None:
+            raise serializers.ValidationError(_("There is no such case."), code="invalid")
+        return value
 
     def validate_tolerated_removals(self, value: float) -> float:
         if not math.isfinite(value):
