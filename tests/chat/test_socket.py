@@ -45,12 +45,14 @@ def test_all_hear_the_same_order_whoever_sends(alice_api, bob_api, enter):
 
 
 def test_who_enters_hears_what_was_said_before_persisted_or_not(
-    alice, alice_api, say, carry, enter
+    alice, alice_api, bob_api, say, carry, enter
 ):
+    there = enter(bob_api)
     for n in range(3):
         say(alice, f"kept {n}")
     carry()
     say(alice, "not kept yet")
+    there.texts(4)
     socket = enter(alice_api)
     assert socket.texts(4) == ["kept 0", "kept 1", "kept 2", "not kept yet"]
     say(alice, "now")
