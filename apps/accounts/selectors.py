@@ -83,7 +83,7 @@ def _login(row: tuple[Any, ...]) -> LoginSession:
     login.user = user
     if membership is not None:
         membership.tenant, membership.user, login.membership = tenant, user, membership
-    return login  # type: ignore[no-any-return]
+    return login
 
 
 def _made(model: Any, values: Iterator[Any]) -> Any:

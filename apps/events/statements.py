@@ -20,7 +20,7 @@ def execute(
 class _Preparing(psycopg.Cursor[Any]):
     """A cursor whose statements are all prepared."""
 
-    def execute(
+    def execute(  # type: ignore[override]
         self, query: Any, params: Any = None, *, prepare: bool | None = True, **options: Any
     ) -> "psycopg.Cursor[Any]":
         return super().execute(query, params, prepare=prepare, **options)

@@ -30,7 +30,7 @@ def shape_of(serializer_class: type[BaseSerializer[Any]], context: dict[str, Any
 
 
 @cache
-def _prepared(serializer_class: type[BaseSerializer[Any]]) -> Shape:
+def _prepared(serializer_class: Any) -> Shape:
     return _shape(serializer_class())
 
 
@@ -60,7 +60,7 @@ def _readable(serializer: Any) -> list[tuple[str, "Field[Any, Any, Any, Any]"]]:
 def _part(field: "Field[Any, Any, Any, Any]", model: Any) -> Shape:
     """The value of one field of a row."""
     if isinstance(field, SerializerMethodField):
-        return getattr(field.parent, str(field.method_name))  # type: ignore[no-any-return]
+        return getattr(field.parent, str(field.method_name))
     path = _columns(model, field.source_attrs)
     get = _getter(field, model, path)
     tell = _teller(field, path[-1].related_model if path else None)
