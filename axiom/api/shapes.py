@@ -26,7 +26,8 @@ def shape_of(serializer_class: type[BaseSerializer[Any]], context: dict[str, Any
     """
     if getattr(serializer_class, "sees_request", False):
         return _shape(serializer_class(context=context))
-    return _prepared(serializer_class)
+    kind: Any = serializer_class
+    return _prepared(kind)
 
 
 @cache
