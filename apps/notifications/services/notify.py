@@ -27,7 +27,8 @@ class Notice:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-@transaction.atomic
+# No savepoint: nobody goes on after half of it.
+@transaction.atomic(savepoint=False)
 def notify(notices: Sequence[Notice]) -> list[Notification]:
     """Put these notices into the inboxes, each once per person and occasion; returns the new ones.
 

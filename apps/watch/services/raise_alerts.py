@@ -21,7 +21,8 @@ from .remember import entry, remember_all
 from .tidy import tidied
 
 
-@transaction.atomic
+# No savepoint: nobody goes on after half of it.
+@transaction.atomic(savepoint=False)
 def raise_alerts(matches: Sequence[Match], *, now: datetime) -> None:
     """Make alerts of matches, in a number of statements that does not depend on how many.
 
