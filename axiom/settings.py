@@ -249,6 +249,8 @@ SPECTACULAR_SETTINGS = {
         "DeliveryReason": "apps.notifications.models.Delivery.Reason",
         "DeliveryOutcome": "apps.notifications.models.DeliveryAttempt.Outcome",
         "EndpointKind": "apps.notifications.models.Endpoint.Kind",
+        "RoomRole": "apps.chat.models.RoomMember.Role",
+        "CheckedStatus": "axiom.references.Status",
     },
 }
 

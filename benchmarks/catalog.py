@@ -168,4 +168,5 @@ def _seconds(name: str, value: float, *, most: float) -> Figure:
 
 
 def _at_most(name: str, value: float, unit: str, most: float) -> Figure:
-    return Figure(name, value, unit, "", None, None, f"<= {most:g} {unit}", value <= most)
+    bar = f"<= {most:g} {unit}"
+    return Figure(name, value, unit, "the bar", most, value / most, bar, value <= most)

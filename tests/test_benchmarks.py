@@ -19,6 +19,8 @@ FIGURES = {
     "work_lists": 6, "catalog_index": 3, "catalog_search": 1, "alert_storm": 1, "alert_latency": 1,
     "live_memory": 1, "live_broadcast": 1, "live_broadcast_gc": 1, "chat": 1,
     "live_latency": 1,
+    "metadata_first_run": 1, "metadata_first_run_memory": 1, "metadata_unchanged_run": 1,
+    "metadata_one_change": 1, "metadata_reading": 1,
     "watch_evaluate_1_tenant": 1, "watch_evaluate_1000_tenants": 1, "rule_cost": 1,
 }  # fmt: skip
 """How many lines each benchmark prints."""

@@ -1,5 +1,6 @@
 """Statements that are prepared once and run often, on the connection that Django opened."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -23,7 +24,10 @@ class _Preparing(psycopg.Cursor[Any]):
     def execute(  # type: ignore[override]
         self, query: Any, params: Any = None, *, prepare: bool | None = True, **options: Any
     ) -> "psycopg.Cursor[Any]":
-        return super().execute(query, params, prepare=prepare, **options)
+        super().execute(query, params, prepare=prepare, **options)
+        # Django's query log asks for the text, which prepared statements do not leave here.
+        self._query: Any = self._query or SimpleNamespace(query=str(query).encode())
+        return self
 
 
 def preparing_cursor() -> CursorWrapper:

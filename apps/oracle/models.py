@@ -62,7 +62,7 @@ class CachedQuery(Checked):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     question = models.CharField(_("question"), max_length=1000)
-    sql = models.TextField("SQL", max_length=50_000)
+    sql = models.TextField(_("SQL"), max_length=50_000)
     engine = models.CharField(
         _("engine"), max_length=20, choices=Engine.choices, default=Engine.POSTGRESQL
     )

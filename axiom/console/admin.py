@@ -98,7 +98,9 @@ def _telling_refusals(
         messages.error(request, gettext(error.message))
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-    return HttpResponseRedirect(request.get_full_path())
+    # A page that cannot even be shown must not lead to itself.
+    back = request.get_full_path() if request.method == "POST" else reverse("admin:index")
+    return HttpResponseRedirect(back)
 
 
 class ReadOnly:

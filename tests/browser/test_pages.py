@@ -38,6 +38,7 @@ def staff(alice):
     return alice
 
 
+@pytest.mark.timeout(600)  # it opens every page there is
 @pytest.mark.parametrize(
     ("width", "scheme", "locale"), [(1280, "light", "en-US"), (390, "dark", "ko-KR")]
 )

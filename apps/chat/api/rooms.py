@@ -76,7 +76,8 @@ class RoomsResource(FullResource):
         return self._as_seen(services.open_room(by=self.request.user, **data))
 
     def change(self, row: Room, data: dict[str, Any]) -> Room:
-        return self._as_seen(services.rename_room(room=row, by=self.request.user, **data))
+        name = data.get("name", row.name)
+        return self._as_seen(services.rename_room(room=row, by=self.request.user, name=name))
 
     def remove(self, row: Room) -> None:
         services.close_room(room=row, by=self.request.user)

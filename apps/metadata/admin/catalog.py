@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from apps.metadata import services
-from apps.metadata.admin.acts import CatalogAdmin
+from apps.metadata.admin.acts import CatalogAdmin, OfSource
 from apps.metadata.models import CatalogChange, CatalogColumn, CatalogTable
 from axiom.console.admin import NOBODY, ReadOnly, TenantTabularInline
 from axiom.console.groups import Group
@@ -53,7 +53,8 @@ class CatalogTableAdmin(EnrichedAdmin):
 
     group, icon, position = Group.CATALOG, "table", 12
     list_display = ("name", "schema", "datasource", "kind", "columns_count", "description")
-    list_filter = ("datasource", "kind")
+    list_filter = (OfSource, "kind")
+    exclude = ("tenant", "fingerprint")  # and what is Axiom's own bookkeeping
     search_fields = ("name", "description", "comment")
     list_select_related = ("datasource", "tenant")
     ordering = ("schema", "name")
@@ -92,7 +93,7 @@ class CatalogChangeAdmin(ReadOnly, CatalogAdmin):
     list_display = (
         "kind", "datasource", "schema", "table", "name", "breaking", "actor", "created_at",
     )  # fmt: skip
-    list_filter = ("breaking", "kind", "datasource")
+    list_filter = ("breaking", "kind", OfSource)
     search_fields = ("table", "name")
     list_select_related = ("datasource", "tenant")
     ordering = ("-created_at",)

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from apps.metadata import services
-from apps.metadata.admin.acts import CatalogAdmin
+from apps.metadata.admin.acts import CatalogAdmin, OfSource
 from apps.metadata.admin.sources import KEEPERS
 from apps.metadata.models import GlossaryTerm, Snapshot
 from axiom.console.admin import NOBODY
@@ -24,7 +24,7 @@ class GlossaryTermAdmin(CatalogAdmin):
     group, icon, position = Group.CATALOG, "dictionary", 14
     may_delete = OPERATORS
     list_display = ("term", "definition", "datasource", "updated_at")
-    list_filter = ("datasource",)
+    list_filter = (OfSource,)
     search_fields = ("term", "definition")
     list_select_related = ("datasource", "tenant")
     ordering = ("term",)
@@ -52,7 +52,7 @@ class SnapshotAdmin(CatalogAdmin):
     group, icon, position = Group.CATALOG, "photo_camera", 15
     may_change = may_delete = NOBODY
     list_display = ("label", "datasource", "tables_count", "columns_count", "created_at")
-    list_filter = ("datasource",)
+    list_filter = (OfSource,)
     list_select_related = ("datasource", "tenant")
     ordering = ("-created_at",)
     actions = ("restore",)

@@ -12,7 +12,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from apps.metadata import selectors, services
-from apps.metadata.admin.acts import CatalogAdmin
+from apps.metadata.admin.acts import CatalogAdmin, OfSource
 from apps.metadata.models import DataSource, ExtractionRun
 from axiom.console.admin import ReadOnly
 from axiom.console.groups import Group
@@ -60,6 +60,7 @@ class DataSourceAdmin(CatalogAdmin):
         "is_active",
     )  # fmt: skip
     list_filter = ("engine", "is_active")
+    exclude = ("tenant", "sealed_password", "identity_scope")
     search_fields = ("name", "title", "database")
     list_select_related = ("tenant",)
     autocomplete_fields = ("case",)
@@ -123,7 +124,7 @@ class ExtractionRunAdmin(ReadOnly, CatalogAdmin):
         "datasource", "shown_state", "progress", "tables_count", "added_count", "removed_count",
         "changed_count", "breaking_count", "created_at",
     )  # fmt: skip
-    list_filter = ("state", "datasource")
+    list_filter = ("state", OfSource)
     list_select_related = ("datasource", "tenant")
     ordering = ("-created_at",)
     exclude = ("tenant", "approved_removals")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from apps.notifications import services
@@ -19,11 +20,20 @@ def _channels(severity: str) -> Any:
     )  # fmt: skip
 
 
+# JSON Schema's "time" wants a zone; this is what a clock on the wall shows, wherever its owner is.
+@extend_schema_field({"type": "string", "pattern": r"^\d\d:\d\d(:\d\d(\.\d{1,6})?)?$"})
+class ClockField(serializers.TimeField):
+    """A time of day in the zone of whoever set it."""
+
+
 class PreferenceSerializer(serializers.ModelSerializer[Preference]):
     low = _channels("LOW")
     medium = _channels("MEDIUM")
     high = _channels("HIGH")
     critical = _channels("CRITICAL")
+    quiet_from = ClockField(allow_null=True, required=False)
+    quiet_until = ClockField(allow_null=True, required=False)
+    digest_time = ClockField(required=False)
 
     class Meta:
         model = Preference

@@ -20,7 +20,7 @@ Kind = Endpoint.Kind
 class NotSlack(AxiomError):
     """This is not the address of an incoming webhook of Slack's."""
 
-    code, status = "not_slack", 422
+    code, status = "not_slack", 400
 
 
 class NoSecret(AxiomError):
@@ -32,7 +32,7 @@ class NoSecret(AxiomError):
 class NotOneOfUs(AxiomError):
     """An endpoint belongs to somebody who works here, or to nobody."""
 
-    code, status = "not_one_of_us", 422
+    code, status = "not_one_of_us", 400
 
 
 @transaction.atomic

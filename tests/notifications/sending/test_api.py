@@ -96,7 +96,7 @@ def test_a_new_secret_leaves_the_former_one_a_day(alice_api):
 )
 def test_an_address_that_will_never_work_is_refused_at_once(alice_api, given, code):
     answer = alice_api.post("/api/v1/endpoints/", HOOK | given, format="json")
-    assert (answer.status_code, answer.json()["code"]) == (422, code)
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
 
 
 def test_an_endpoint_of_a_stranger_is_refused(alice_api, charlie):

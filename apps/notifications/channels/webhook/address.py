@@ -22,7 +22,7 @@ _COMPATIBLE = ipaddress.IPv6Network("::/96")
 class AddressRefused(AxiomError):
     """A webhook goes to http(s) addresses on the internet only."""
 
-    code, status = "address_refused", 422
+    code, status = "address_refused", 400
 
 
 @dataclass(frozen=True, slots=True)
