@@ -137,7 +137,8 @@ def _statements(client: APIClient, url: str) -> list[str]:
     with CaptureQueriesContext(connection) as captured:
         answer = client.get(url)
     assert answer.status_code == 200, answer.content
-    return [query["sql"] for query in captured if query["sql"].startswith("SELECT")]
+    asked = [query["sql"].strip() for query in captured]
+    return [text for text in asked if text.startswith("SELECT")]
 
 
 def _run(statements: list[str]) -> None:

@@ -25,8 +25,11 @@ class _Preparing(psycopg.Cursor[Any]):
         self, query: Any, params: Any = None, *, prepare: bool | None = True, **options: Any
     ) -> "psycopg.Cursor[Any]":
         super().execute(query, params, prepare=prepare, **options)
-        # Django's query log asks for the text, which prepared statements do not leave here.
-        self._query: Any = self._query or SimpleNamespace(query=str(query).encode())
+        if django_connection.queries_logged:
+            # Django's query log asks for the text, which prepared statements do not leave here.
+            ops: Any = django_connection.ops
+            text = ops.compose_sql(query, params)
+            self._query: Any = SimpleNamespace(query=text.encode())
         return self
 
 
