@@ -73,6 +73,7 @@ class NewestOnly(EventsAdmin):
         return rows.filter(**{f"{self.newest_by}__gte": self._horizon()}), False
 
     def search(self, rows: QuerySet[Any], name: str) -> QuerySet[Any]:
+        """The rows that this id names; each list says how."""
         raise NotImplementedError
 
     def _horizon(self) -> Any:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -29,7 +30,7 @@ def abort(send: Send) -> None:
         transport.abort()
 
 
-class Connection:
+class Connection(ABC):
     """Writes in order and never waits: while one write is under way, the rest is kept.
 
     There is no task per connection; one is made while a write has to wait. Numbered
@@ -58,15 +59,17 @@ class Connection:
         tenant_id, user_id = self.viewer.member
         return keys.live_connections(f"{tenant_id}:{user_id}")
 
+    @abstractmethod
     def frame(self, event: str, data: bytes, number: int | None) -> bytes:
         """The frame as this kind of stream writes it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def messages(self, backlog: list[bytes]) -> list[dict[str, Any]]:
-        raise NotImplementedError
+        """What the server is handed to write these frames."""
 
+    @abstractmethod
     def ending(self, reason: str) -> list[dict[str, Any]]:
-        raise NotImplementedError
+        """The last it hears, and why."""
 
     def say(self, event: str, data: bytes = b"{}") -> None:
         """Something that is in no inbox."""

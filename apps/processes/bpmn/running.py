@@ -120,11 +120,11 @@ class _Timers:
 
 
 class _CatchParser(_Timers, IntermediateCatchEventParser):
-    pass
+    """Reads a timer on the way."""
 
 
 class _BoundaryParser(_Timers, BoundaryEventParser):
-    pass
+    """Reads a timer at the edge of a task."""
 
 
 class _Parser(BpmnParser):
