@@ -40,6 +40,15 @@ def redis_client():
 
 
 @pytest.fixture
+def streams(redis_client, db):
+    """The streams and groups, as the relay makes them."""
+    from apps.events import bus, handlers, healing
+
+    healing.heal(bus.connect(), handlers.readers())
+    return redis_client
+
+
+@pytest.fixture
 def acme(db):
     """The tenant of Alice and Bob."""
     from apps.accounts.models import Tenant

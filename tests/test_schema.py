@@ -38,7 +38,7 @@ OPERATIONS = list(schema.get_all_operations())
 
 
 @pytest.fixture
-def world(acme, alice, bob, api_of):
+def world(acme, alice, bob, api_of, streams):
     """Alice, her token, and one of everything that has an address."""
     client, scene = api_of(alice), Scene(acme, alice, bob)
     with acting(tenant_id=acme.pk, actor=alice.email):

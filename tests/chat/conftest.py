@@ -8,18 +8,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from apps.chat import services
-from apps.events import bus, handlers, healing
+from apps.events import bus
 from apps.events.consumer import Consumer
 from apps.events.context import acting
 from apps.events.groups import GROUPS
 from tests.notifications.conftest import web_server
-
-
-@pytest.fixture
-def streams(redis_client, db):
-    """The streams and groups, as the relay makes them."""
-    healing.heal(bus.connect(), handlers.readers())
-    return redis_client
 
 
 @pytest.fixture

@@ -102,6 +102,8 @@ def test_the_relay_is_nudged_once_per_transaction(tenant, thing_happened, redis_
         assert len(connection.run_on_commit) == 1
         assert not redis_client.exists(keys.NUDGE)
 
+    # Nobody waited for Redis to hear of it.
+    eventually(lambda: redis_client.llen(keys.NUDGE))
     assert redis_client.llen(keys.NUDGE) == 1
 
 

@@ -65,10 +65,11 @@ def test_without_looking_at_what_is_in_flight_events_overtake_each_other(plant):
 def test_without_a_leader_handlers_see_events_overtake_each_other(plant):
     plant.without = ("no_leader",)
     plant.publish(FEW)
-    plant.start(ordered=2)
     sleeper = plant.add("ordered", sleeps_at="consumer.read")
     plant.start(relay=1, spread=1)
+    # It holds the first events of every counter: whoever comes now reads later ones.
     wait_until(lambda: sleeper.asleep, "sleep")
+    plant.start(ordered=2)
 
     verdict = plant.finish()
     assert verdict.overtaken
