@@ -17,7 +17,7 @@ import orjson
 import psycopg
 
 from .floor import Floor
-from .statements import Connection, execute
+from .statements import PREPARE_THRESHOLD, Connection, execute
 
 LOG_FIELDS = (
     "trace_id", "event_id", "stream", "event_type", "aggregate_type", "aggregate_id",
@@ -202,7 +202,7 @@ class Outbox:
     def __init__(self, connection: Connection, owner: str, lease: float) -> None:
         self.connection, self.owner, self.lease = connection, owner, lease
         # Django switches prepared statements off, also those that are asked for.
-        connection.prepare_threshold = 5
+        connection.prepare_threshold = PREPARE_THRESHOLD
         for setting in _PLANNING:
             connection.execute(f"SET {setting}")
         self.begin_epoch("")

@@ -15,6 +15,7 @@ from .groups import Group
 from .handlers import Handler, handler_of
 from .message import Message, Unreadable
 from .models import InboxEntry, Retry
+from .statements import preparing_cursor
 
 DELIVERIES_BEFORE_SUSPICION = 4
 """An entry that was handed out so often without an end takes its worker down with it."""
@@ -137,7 +138,7 @@ class Delivery:
         return fresh
 
     def _enter_inbox(self, messages: Sequence[Message]) -> set[object]:
-        with connection.cursor() as cursor:
+        with preparing_cursor() as cursor:
             cursor.execute(
                 _NEW_TO_INBOX, [self.group.name, self.worker, [m.event_id for m in messages]]
             )

@@ -9,6 +9,9 @@ from django.db.backends.utils import CursorWrapper
 
 Connection = psycopg.Connection[Any]
 
+PREPARE_THRESHOLD = 5
+"""As psycopg has it by itself: Django's own cursors bind on the client and are not touched by it."""
+
 
 def execute(
     connection: Connection, query: str, params: Any = None, *, binary: bool = False
@@ -36,4 +39,6 @@ class _Preparing(psycopg.Cursor[Any]):
 def preparing_cursor() -> CursorWrapper:
     """A cursor that prepares, with all that Django's own do: errors, query log, broken blocks."""
     django_connection.ensure_connection()
+    # Django switches prepared statements off, also those that are asked for.
+    django_connection.connection.prepare_threshold = PREPARE_THRESHOLD
     return django_connection._prepare_cursor(_Preparing(django_connection.connection))  # type: ignore[no-any-return, attr-defined]

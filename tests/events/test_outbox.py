@@ -35,6 +35,20 @@ def test_an_event_is_written_with_everything_a_reader_needs(tenant, thing_happen
     assert json.loads(row.payload) == {"thing_id": "t1", "number": 3, "note": ""}
 
 
+def test_the_insert_is_prepared_once_and_run_often(tenant, thing_happened):
+    """Django switches prepared statements off for the whole connection; this one is worth it."""
+    for number in range(3):
+        publish(thing_happened(thing_id="t1", number=number))
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT generic_plans + custom_plans FROM pg_prepared_statements"
+            " WHERE statement LIKE '%INSERT INTO event_outbox%'"
+        )
+        (times,) = cursor.fetchone()
+    assert times >= 3
+
+
 @pytest.mark.django_db(transaction=True)
 def test_publishing_outside_a_transaction_is_refused(tenant, thing_happened):
     with pytest.raises(NotInTransaction):
