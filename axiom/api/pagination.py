@@ -34,7 +34,9 @@ class Term:
     def reversed(self) -> "Term":
         return Term(self.path, self.field, not self.descending)
 
-    def value_in(self, row: Model) -> Any:
+    def value_in(self, row: Model | dict[str, Any]) -> Any:
+        if isinstance(row, dict):
+            return _plain(row[self.path])
         value: Any = row
         for step in self.path.split("__"):
             value = getattr(value, step) if value is not None else None
@@ -166,6 +168,11 @@ def _beyond(terms: Sequence[Term], values: Sequence[Any]) -> Q:
         same &= term.same(value)
     # The first half says nothing new, but an index on the first column can use it.
     return (terms[0].beyond(values[0]) | terms[0].same(values[0])) & beyond
+
+
+def order_of(queryset: QuerySet[Any]) -> list[str]:
+    """The columns by whose values a page finds where the next one begins."""
+    return [term.path for term in _terms(queryset)]
 
 
 def _terms(queryset: QuerySet[Any]) -> list[Term]:

@@ -1,7 +1,8 @@
 """How rows become JSON: worked out once per serializer, not once per page and row.
 
 A serializer makes its fields anew for each request and looks each attribute up step by step;
-on a page of fifty rows that takes longer than the SQL. A shape says the same in closures.
+on a page of fifty rows that takes longer than the SQL. A shape says the same in closures. See
+columns.py for rows that need not even become objects.
 """
 
 from collections.abc import Callable
@@ -39,7 +40,7 @@ def _shape(serializer: BaseSerializer[Any], model: Any = None) -> Shape:
     if type(serializer).to_representation is not Serializer.to_representation:
         return serializer.to_representation
     model = getattr(getattr(serializer, "Meta", None), "model", model)
-    parts = [(name, _part(field, model)) for name, field in _readable(serializer)]
+    parts = [(name, _part(field, model)) for name, field in readable(serializer)]
 
     def shaped(row: Any) -> dict[str, Any]:
         told = {}
@@ -53,7 +54,7 @@ def _shape(serializer: BaseSerializer[Any], model: Any = None) -> Shape:
     return shaped
 
 
-def _readable(serializer: Any) -> list[tuple[str, "Field[Any, Any, Any, Any]"]]:
+def readable(serializer: Any) -> list[tuple[str, "Field[Any, Any, Any, Any]"]]:
     fields = serializer.fields.items()
     return [(name, field) for name, field in fields if not field.write_only]
 
@@ -107,9 +108,12 @@ def _teller(field: "Field[Any, Any, Any, Any]", related: Any) -> Shape:
         return _shape(field, related)
     if isinstance(field, RelatedField):
         return lambda value: _of_relation(field, value)
-    if type(field) is DateTimeField:
-        return _moment
-    return field.to_representation
+    return teller_of_column(field)
+
+
+def teller_of_column(field: "Field[Any, Any, Any, Any]") -> Shape:
+    """What is told of the value of a column."""
+    return _moment if type(field) is DateTimeField else field.to_representation
 
 
 def _moment(value: datetime) -> str:

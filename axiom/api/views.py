@@ -11,8 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
+from axiom.api.columns import columns_of
 from axiom.api.concurrency import etag_of, is_known, must_match
 from axiom.api.idempotency import Idempotent
+from axiom.api.pagination import order_of
 from axiom.api.shapes import shape_of
 from axiom.roles import EVERYONE, OPERATORS, Roles
 
@@ -100,9 +102,13 @@ class Listed:
 
     def list(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
         rows = self.filter_queryset(self.get_queryset())
+        columns = columns_of(self.get_serializer_class())
+        if columns is None:
+            tell = shape_of(self.get_serializer_class(), self.get_serializer_context())
+        else:
+            rows, tell = columns.of(rows, *order_of(rows)), columns.tell
         page = self.paginate_queryset(rows)
-        shape = shape_of(self.get_serializer_class(), self.get_serializer_context())
-        told = [shape(row) for row in (rows if page is None else page)]
+        told = [tell(row) for row in (rows if page is None else page)]
         return Response(told) if page is None else self.get_paginated_response(told)
 
 
