@@ -27,6 +27,8 @@ def pytest_collection_modifyitems(items):
         operation = getattr(item, "operation_label", None)
         if operation and operation not in item.nodeid:
             item._id = type(item.id).parse(f"{item.nodeid}[{operation}]")
+    # Minutes long: begun last, it would keep one worker busy while the others have nothing to do.
+    items.sort(key=lambda item: "test_benchmarks.py" not in item.nodeid)
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def _part(field: Any, model: Any, prefix: str, names: list[str]) -> Tell:
     column, name = _found(field.source_attrs, model, prefix)
     if isinstance(field, Serializer):
         names.append(name)
-        inner = f"{prefix}{field.source.replace('.', '__')}__"
+        inner = prefix + "__".join((*field.source_attrs, ""))
         told = _teller(field, column.related_model, inner, names)
     elif isinstance(field, RelatedField):
         if type(field) is not PrimaryKeyRelatedField or field.pk_field:

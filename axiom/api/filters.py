@@ -40,6 +40,6 @@ def _asked(whole: Any, parameters: Collection[str]) -> Any:
 
 @lru_cache(maxsize=512)
 def _part(whole: Any, names: frozenset[str]) -> Any:
-    part = type(whole.__name__, (whole,), {})
+    part: Any = type(whole.__name__, (whole,), {})
     part.base_filters = {name: f for name, f in whole.base_filters.items() if name in names}
     return part
