@@ -14,6 +14,8 @@ from typing import Any
 import django
 from django.db import transaction
 
+from axiom.startup import settle_garbage
+
 
 def consume() -> dict[int, float]:
     """Handle events until SIGTERM; when each of them arrived."""
@@ -92,6 +94,7 @@ def ready() -> None:
 
 def main() -> None:
     django.setup()
+    settle_garbage()
     part, *arguments = sys.argv[1:]
     if part in ("consume", "watch"):
         told = {"consume": consume, "watch": watch}[part]()

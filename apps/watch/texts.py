@@ -18,14 +18,18 @@ SYSTEM = "system"
 
 def message(event_type: str, facts: Facts, language: str = "") -> str:
     """The sentence in this language, or in the installation's."""
-    with translation.override(language or settings.LANGUAGE_CODE):
+    language = language or settings.LANGUAGE_CODE
+    if facts.get("rule") not in _SENTENCES:
+        # Most matches are of one event. Changing the language for each takes longer than its text.
+        return _of_event(_label(event_type, language), facts)
+    with translation.override(language):
         return sentence(event_type, facts)
 
 
 def sentence(event_type: str, facts: Facts) -> str:
     """The sentence in the reader's language."""
-    tell = _SENTENCES.get(facts.get("rule", ""), _of_event)
-    return tell(event_type, facts)
+    tell = _SENTENCES.get(facts.get("rule", ""))
+    return tell(event_type, facts) if tell else _of_event(label(event_type), facts)
 
 
 def told(event_type: str, facts: Facts, written: str) -> str:
@@ -45,23 +49,21 @@ def label(event_type: str) -> str:
 @lru_cache(maxsize=1_000)
 def _label(event_type: str, language: str) -> str:
     try:
-        return str(catalog.event_class_of(event_type).label)
+        with translation.override(language or None):
+            return str(catalog.event_class_of(event_type).label)
     except UnknownEventType:
         return event_type
 
 
-def _of_event(event_type: str, facts: Facts) -> str:
+def _of_event(label: str, facts: Facts) -> str:
+    title = facts.get("title")
+    named = f"{label}: {title}" if title else label
     values = ", ".join(f"{name} {_shown(value)}" for name, value in _told(facts).items())
-    return f"{_named(event_type, facts)} ({values})" if values else _named(event_type, facts)
+    return f"{named} ({values})" if values else named
 
 
 def _told(facts: Facts) -> dict[str, Any]:
     return {k: v for k, v in facts.get("values", {}).items() if not isinstance(v, dict | list)}
-
-
-def _named(event_type: str, facts: Facts) -> str:
-    title = facts.get("title")
-    return f"{label(event_type)}: {title}" if title else label(event_type)
 
 
 def _of_pattern(event_type: str, facts: Facts) -> str:

@@ -7,7 +7,6 @@ So whatever Redis forgets, drops or never got is told a second later.
 """
 
 import asyncio
-import gc
 import random
 import secrets
 import time
@@ -39,6 +38,7 @@ from apps.notifications.selectors import (
     truth_about,
 )
 from axiom.metrics import LIVE_CONNECTIONS
+from axiom.startup import settle_garbage
 
 log = structlog.get_logger(__name__)
 
@@ -67,7 +67,8 @@ class Hub:
         self._duties: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        settle_garbage()
+        if settings.LIVE_TUNES_GARBAGE:
+            settle_garbage()
         for duty in (self._read, self._listen, self._look, self._tick):
             self._duties.append(asyncio.create_task(always(duty), name=f"live:{duty.__name__}"))
 
@@ -336,15 +337,6 @@ async def if_redis_is_there(step: Awaitable[Any]) -> bool:
     except (RedisError, OSError):
         return False
     return True
-
-
-def settle_garbage() -> None:
-    """What was loaded stays: the collector need not look at it, nor at idle streams so often."""
-    if not settings.LIVE_TUNES_GARBAGE:
-        return
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 _hubs: dict[int, Hub] = {}

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
+from apps.events.statements import preparing_cursor
 from apps.watch.models import Subscription
 from apps.watch.severity import Severity
 
@@ -99,7 +99,7 @@ class RuleIndex:
         return tenant.version if tenant else -1
 
     def _versions(self, tenant_ids: list[UUID]) -> dict[UUID, int]:
-        with connection.cursor() as cursor:
+        with preparing_cursor() as cursor:
             cursor.execute(_VERSIONS, [tenant_ids])
             return dict(cursor.fetchall())
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Max
+
+from apps.events.statements import preparing_cursor
 
 from ..models import Escalation
 from ..policy import Policy, Step
@@ -56,7 +57,7 @@ def put_on_clock(armed: Sequence[Armed]) -> None:
             *((t, a, s.level, due, s.audience, ",".join(s.channels)) for t, a, s, due in armed),
             strict=True,
         )
-        with connection.cursor() as cursor:
+        with preparing_cursor() as cursor:
             cursor.execute(_ARM, [list(column) for column in columns])
 
 

@@ -49,7 +49,8 @@ class Folded:
     case_id: UUID | None
     severity: str
     message: str
-    facts: dict[str, Any]
+    facts: dict[str, Any] | str
+    """Those of a stored alert stay the text that they are."""
     event_id: UUID | None
     caused_at: datetime
     detected_at: datetime

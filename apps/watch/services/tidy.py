@@ -1,11 +1,12 @@
 """Matches as the database can hold them: nothing that a rule let through may stop an alert."""
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+import orjson
 
 from ..matches import Match
 
@@ -33,12 +34,12 @@ def _named(match: Match) -> Match:
 
 def _storable(matches: list[Match]) -> bool:
     """JSON can hold a null character and half a surrogate pair; PostgreSQL cannot."""
-    text = json.dumps([(m.message, m.aggregate_id, m.facts) for m in matches], ensure_ascii=False)
+    told = [(m.message, m.aggregate_id, m.facts) for m in matches]
     try:
-        text.encode()
-    except UnicodeEncodeError:
+        text = orjson.dumps(told, option=orjson.OPT_NON_STR_KEYS)
+    except orjson.JSONEncodeError:
         return False
-    return "\\u0000" not in text
+    return rb"\u0000" not in text
 
 
 def _mended(match: Match) -> Match:

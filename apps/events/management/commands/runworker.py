@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.events import workers
 from apps.events.groups import RELAY, WORKERS, groups_of
 from apps.events.handlers import active_groups
+from axiom.startup import settle_garbage
 
 
 class Command(BaseCommand):
@@ -34,6 +35,7 @@ class Command(BaseCommand):
             names = workers.names(options["workers"])
         except ValueError as error:
             raise CommandError(str(error)) from error
+        settle_garbage()
         workers.run(names, self._stopped_by_signals())
 
     def _show_workers(self) -> None:
