@@ -136,6 +136,44 @@ def test_a_rule_that_raises_is_set_aside_and_the_others_go_on(tower):
     assert Subscription.across_tenants.get(pk=bad.pk).quarantine_reason == "ValueError: odd"
 
 
+SUM = {"type": "aggregate", "function": "sum", "field": "amount", "threshold": 10}
+
+
+class CrackedWindow(RuleIndex):
+    """An index in which the rule of one window has such a fault, at one place or another."""
+
+    def __init__(self, subscription, fault):
+        super().__init__()
+        self.subscription, self.fault = subscription, fault
+
+    def watching(self, tenant_id, event_type):
+        plain, windowed = super().watching(tenant_id, event_type)
+        return Watching(plain, tuple(self.with_fault(watcher) for watcher in windowed))
+
+    def with_fault(self, watcher):
+        if watcher.id != self.subscription.pk:
+            return watcher
+        return replace(watcher, compiled=self.fault(watcher.compiled))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda compiled: replace(compiled, where=fail),
+        lambda compiled: replace(
+            compiled, rule=compiled.rule.model_copy(update={"function": "median"})
+        ),
+    ],
+    ids=["while it looks at the event", "while it looks at the window"],
+)
+def test_a_window_that_raises_is_set_aside_and_the_others_go_on(tower, fault):
+    good, bad = tower.watch(SUM), tower.watch(SUM)
+    tower.index = CrackedWindow(bad, fault)
+    found = tower.deliver(happened(amount=5), happened(amount=6))
+    assert {match.subscription_id for match in found} == {good.pk, None}
+    assert Subscription.across_tenants.get(pk=bad.pk).quarantined_at == at("23:00")
+
+
 def test_what_was_set_aside_is_reported_as_a_system_alert(tower, acme):
     Subscription.across_tenants.create(
         tenant=acme, user=tower.owner, name="Odd", rule={}, event_types=["PAYMENT_DUE"]
