@@ -328,6 +328,8 @@ WATCH_SYSTEM_TENANTS = env.list("WATCH_SYSTEM_TENANTS", default=[])
 WATCH_SYSTEM_ROLES = env.list("WATCH_SYSTEM_ROLES", default=["admin", "engineer"])
 WATCH_SYSTEM_CHANNELS = env.list("WATCH_SYSTEM_CHANNELS", default=["in_app", "email", "slack"])
 WATCH_SYSTEM_SCAN_SECONDS = env.int("WATCH_SYSTEM_SCAN_SECONDS", default=60)
+# What was not wrong for so long is gone, and its alert resolved.
+WATCH_SYSTEM_CALM_SECONDS = env.int("WATCH_SYSTEM_CALM_SECONDS", default=300)
 
 # --- Notifications ----------------------------------------------------------------------------
 NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", default=30)

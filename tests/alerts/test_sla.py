@@ -85,6 +85,16 @@ def test_what_was_dismissed_had_nothing_to_resolve(happens, in_acme, alice, figu
     assert (row.resolved.count, row.resolved.due) == (0, 0)
 
 
+@pytest.mark.parametrize(("minutes", "late"), [(10, 0), (40, 1)])
+def test_what_went_away_by_itself_waited_for_an_answer_until_then(
+    happens, in_acme, figures, minutes, late
+):
+    resolve(alert=happens(0), by=None, root_cause="Gone.", now=at(minutes=minutes))
+    (row,) = figures(now=at(5))
+    assert (row.acknowledged.count, row.acknowledged.late, row.acknowledged.due) == (0, late, late)
+    assert (row.resolved.count, row.resolved.late) == (1, 0)
+
+
 def test_a_recurrence_keeps_the_first_acknowledgement_and_waits_for_the_last_resolution(
     happens, in_acme, alice, figures
 ):

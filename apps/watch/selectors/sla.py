@@ -38,7 +38,7 @@ _KEYS = {
 }
 
 # A late answer is late as soon as it is late, not only once somebody gave it. What was dismissed
-# had nothing to resolve.
+# had nothing to resolve; what went away by itself waited for an answer until then.
 _FIGURES = """
 WITH told AS (
     SELECT {key} AS key, a.status, a.false_positive,
@@ -46,7 +46,7 @@ WITH told AS (
                    - least(a.detected_at, a.first_acknowledged_at))::float AS ack,
            extract(epoch FROM a.resolved_at
                    - least(a.detected_at, a.resolved_at))::float AS done,
-           extract(epoch FROM %(now)s - a.detected_at)::float AS age
+           extract(epoch FROM coalesce(a.resolved_at, %(now)s) - a.detected_at)::float AS age
     FROM watch_alert a {join}
     WHERE a.detected_at >= %(since)s AND a.detected_at < %(until)s {tenants}
 )
