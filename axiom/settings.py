@@ -317,6 +317,8 @@ WATCH_ESCALATION = [
 ]
 WATCH_ABSENCE_SCAN_SECONDS = env.int("WATCH_ABSENCE_SCAN_SECONDS", default=5)
 WATCH_ESCALATION_SCAN_SECONDS = env.int("WATCH_ESCALATION_SCAN_SECONDS", default=300)
+# How the team of an alert is told by whoever works on it; what people prefer counts.
+WATCH_TEAM_CHANNELS = env.list("WATCH_TEAM_CHANNELS", default=["in_app", "email"])
 # What is promised: 95 % acknowledged and resolved within, and at most so many raised for nothing.
 WATCH_SLA = {
     "acknowledge_seconds": env.float("WATCH_SLA_ACKNOWLEDGE_SECONDS", default=15 * 60),

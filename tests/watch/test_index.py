@@ -204,7 +204,10 @@ def test_an_event_of_before_the_rule_does_not_match(tower):
     assert len(tower.deliver(happened("12:00"))) == 1
 
 
-ABOUT_ALERTS = ["ALERT_TRIGGERED", "ALERT_ESCALATED", "ALERT_ACKNOWLEDGED", "ALERT_RESOLVED"]
+ABOUT_ALERTS = [
+    "ALERT_TRIGGERED", "ALERT_ESCALATED", "ALERT_ACKNOWLEDGED", "ALERT_TEAM_NOTIFIED",
+    "ALERT_RESOLVED",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("event_type", ABOUT_ALERTS)

@@ -15,6 +15,7 @@ from .alerts import (
 from .recipients import Recipient, recipients_of, recipients_of_each
 from .sla import By, Figures, sla
 from .subscriptions import own_name, subscriptions_about, subscriptions_seen_by
+from .team import active_people, team_of, word_to_team
 
 __all__ = [
     "By",
@@ -22,6 +23,7 @@ __all__ = [
     "Figures",
     "Recipient",
     "Stage",
+    "active_people",
     "alerts",
     "alerts_by_id",
     "events_of",
@@ -35,5 +37,7 @@ __all__ = [
     "stages_of",
     "subscriptions_about",
     "subscriptions_seen_by",
+    "team_of",
     "watching",
+    "word_to_team",
 ]
