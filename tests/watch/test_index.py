@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from django.db import connection, transaction
+from django.utils.translation import gettext, override
 
 from apps.events.context import acting
 from apps.watch import services
@@ -54,6 +55,39 @@ def test_a_person_who_goes_takes_their_subscriptions_along(tower, alice):
     alice.memberships.all().delete()
     alice.delete()
     assert tower.deliver(happened()) == []
+
+
+def test_a_tenant_that_moves_has_other_days_from_the_next_batch_on(tower, acme):
+    """15:30 UTC: in Seoul the next day has begun, and one day less is left."""
+    tower.watch({"type": "deadline", "days_before": 1})
+    due = {"deadline": "2026-02-12T00:00:00+00:00"}
+    assert tower.deliver(happened("15:30", **due)) == []
+    acme.timezone = "Asia/Seoul"
+    acme.save()
+    assert len(tower.deliver(happened("15:30", **due))) == 1
+
+
+def test_a_person_who_changes_their_language_is_told_in_it(tower, alice):
+    tower.watch(ALWAYS)
+    (english,) = tower.deliver(happened())
+    alice.language = "ko"
+    alice.save()
+    (korean,) = tower.deliver(happened())
+    assert (english.message, korean.message) == ("Payment due", in_korean("Payment due"))
+
+
+def in_korean(text):
+    with override("ko"):
+        return gettext(text)
+
+
+def test_who_logs_in_changes_no_rules(tower, acme, alice):
+    tower.watch(ALWAYS)
+    before = RuleVersion.objects.get(tenant=acme).version
+    alice.last_login = at("12:00")
+    alice.save()
+    acme.save()
+    assert RuleVersion.objects.get(tenant=acme).version == before
 
 
 CHANGE = """
