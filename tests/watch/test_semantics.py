@@ -9,7 +9,6 @@ import random
 
 import pytest
 
-from apps.events.bus import Entry
 from apps.events.bus.memory import MemoryBus
 from apps.events.delivery import Delivery
 from apps.events.groups import GROUPS
@@ -17,7 +16,7 @@ from apps.watch import services
 from apps.watch.engine.index import rows_in_force, watcher_of
 from apps.watch.engine.trying import Trial, folded
 from apps.watch.models import Alert
-from tests.watch.stories import at, happened, message
+from tests.watch.stories import at, entry, happened
 
 pytestmark = pytest.mark.django_db
 
@@ -197,12 +196,6 @@ def delivered(tower):
         return sorted(Alert.across_tenants.values_list("detected_at", flat=True))
 
     return deliver
-
-
-def entry(event, tenant_id):
-    fields = message(event, tenant_id).fields
-    raw = {name.encode(): value.encode() for name, value in fields.items()}
-    return Entry("axiom:watches", f"{event.event_id.int}-0", raw, 1)
 
 
 def moment(text):
