@@ -13,7 +13,7 @@ from .alerts import (
     watching,
 )
 from .recipients import Recipient, recipients_of, recipients_of_each
-from .sla import By, Figures, sla
+from .sla import By, Figures, sla, sla_in_each_tenant
 from .subscriptions import own_name, subscriptions_about, subscriptions_seen_by
 from .team import active_people, team_of, word_to_team
 
@@ -34,6 +34,7 @@ __all__ = [
     "recipients_of",
     "recipients_of_each",
     "sla",
+    "sla_in_each_tenant",
     "stages_of",
     "subscriptions_about",
     "subscriptions_seen_by",
