@@ -219,6 +219,17 @@ def test_what_was_set_aside_is_reported_as_a_system_alert(tower, acme):
     assert "Odd" in alert.message
 
 
+def test_who_renames_a_rule_while_it_fails_does_not_let_it_out(tower, acme):
+    row = tower.watch(ALWAYS)
+    Subscription.across_tenants.filter(pk=row.pk).update(
+        quarantined_at=at("13:00"), quarantine_reason="odd"
+    )
+    with acting(tenant_id=acme.pk):
+        services.change_subscription(subscription=row, name="Mine, still")
+    row.refresh_from_db()
+    assert (row.name, row.quarantined_at) == ("Mine, still", at("13:00"))
+
+
 def test_a_repaired_rule_is_in_force_again(tower, acme):
     bad = Subscription.across_tenants.create(
         tenant=acme, user=tower.owner, name="Odd", rule={}, event_types=["PAYMENT_DUE"]
