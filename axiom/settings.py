@@ -317,6 +317,8 @@ WATCH_ESCALATION = [
 ]
 WATCH_ABSENCE_SCAN_SECONDS = env.int("WATCH_ABSENCE_SCAN_SECONDS", default=5)
 WATCH_ESCALATION_SCAN_SECONDS = env.int("WATCH_ESCALATION_SCAN_SECONDS", default=300)
+# How the team of an alert is told by whoever works on it; what people prefer counts.
+WATCH_TEAM_CHANNELS = env.list("WATCH_TEAM_CHANNELS", default=["in_app", "email"])
 # What is promised: 95 % acknowledged and resolved within, and at most so many raised for nothing.
 WATCH_SLA = {
     "acknowledge_seconds": env.float("WATCH_SLA_ACKNOWLEDGE_SECONDS", default=15 * 60),
@@ -328,6 +330,8 @@ WATCH_SYSTEM_TENANTS = env.list("WATCH_SYSTEM_TENANTS", default=[])
 WATCH_SYSTEM_ROLES = env.list("WATCH_SYSTEM_ROLES", default=["admin", "engineer"])
 WATCH_SYSTEM_CHANNELS = env.list("WATCH_SYSTEM_CHANNELS", default=["in_app", "email", "slack"])
 WATCH_SYSTEM_SCAN_SECONDS = env.int("WATCH_SYSTEM_SCAN_SECONDS", default=60)
+# What was not wrong for so long is gone, and its alert resolved.
+WATCH_SYSTEM_CALM_SECONDS = env.int("WATCH_SYSTEM_CALM_SECONDS", default=300)
 
 # --- Notifications ----------------------------------------------------------------------------
 NOTIFICATION_DAYS = env.int("NOTIFICATION_DAYS", default=30)

@@ -9,7 +9,16 @@ from django.db.models import Count, Min, QuerySet, Sum
 
 from apps.accounts import selectors as accounts
 from apps.cases.errors import CaseIsClosed, ManagerOnlyWatches, NotAColleague
-from apps.cases.models import Approval, Case, CashPosition, Dataset, Deadline, Payment, Review
+from apps.cases.models import (
+    Approval,
+    Case,
+    CaseMember,
+    CashPosition,
+    Dataset,
+    Deadline,
+    Payment,
+    Review,
+)
 from axiom.roles import OPERATORS, Role
 from axiom.tenancy import ForeignTenant, current_tenant_id
 
@@ -44,6 +53,15 @@ def managers_of(case_ids: Collection[UUID]) -> dict[tuple[UUID, UUID], UUID]:
         (tenant_id, case_id): manager_id
         for tenant_id, case_id, manager_id in rows.values_list("tenant_id", "pk", "manager_id")
     }
+
+
+def people_of(case_id: UUID) -> set[UUID]:
+    """Who works on the tenant's case: its manager and its members."""
+    case = find_case(case_id)
+    if case is None:
+        return set()
+    members = CaseMember.objects.filter(case=case).values_list("user_id", flat=True)
+    return {*members, *([case.manager_id] if case.manager_id else [])}
 
 
 def case_by_id(case_id: UUID | str) -> Case:

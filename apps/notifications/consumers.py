@@ -1,4 +1,4 @@
-"""What notifications react to: alerts, that nobody answered one, and changes of the catalog."""
+"""What notifications react to: alerts, what becomes of them, and changes of the catalog."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ from django.utils import timezone
 
 from apps.events.handlers import EVERY, on
 from apps.events.message import Message
-from apps.watch.events import AlertEscalated, AlertTriggered
+from apps.watch.events import AlertEscalated, AlertTeamNotified, AlertTriggered
 
 from . import services
 
 
-@on(AlertTriggered, AlertEscalated, group="notification_group", batch=True)
+@on(AlertTriggered, AlertEscalated, AlertTeamNotified, group="notification_group", batch=True)
 def tell(messages: Sequence[Message]) -> None:
     services.dispatch(messages, now=timezone.now())
 

@@ -97,6 +97,35 @@ class AlertAcknowledged(
     }
 
 
+class AlertTeamNotified(
+    AboutAlert,
+    type="ALERT_TEAM_NOTIFIED",
+    aggregate="alert",
+    key="alert_id",
+    label=_("Team told of an alert"),
+    aliases=("watch.alert_team_notified", "alert.team_notified"),
+):
+    """Somebody who works on an alert tells the team what is known of it."""
+
+    event_type: str = Field(description=noop("The type of the event that caused the alert."))
+    message: str
+    number: int = Field(ge=1, description=noop("Which time it is that the team is told."))
+    told_by: str = Field(description=noop("Who tells them."))
+    note: str = ""
+    recipient_ids: tuple[UUID, ...]
+    channels: tuple[str, ...]
+
+    example = {
+        **_ALERT,
+        **_CAUSE,
+        "number": 1,
+        "told_by": "alice@acme.example",
+        "note": "A large payment was booked twice. We are asking for it back.",
+        "recipient_ids": [_ALICE],
+        "channels": ["in_app", "email"],
+    }
+
+
 class AlertResolved(
     AboutAlert,
     type="ALERT_RESOLVED",

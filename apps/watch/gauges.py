@@ -1,6 +1,8 @@
 """What /metrics tells of alerts: how many are open, and how this month stands."""
 
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
 
 from django.db.models import Count
 from django.utils import timezone
@@ -9,7 +11,7 @@ from apps.accounts import selectors as accounts
 from axiom.metrics import GaugeMetricFamily, Metric, at_scrape
 
 from .models import Alert
-from .selectors import By, sla
+from .selectors import By, Figures, sla, sla_in_each_tenant
 
 
 @at_scrape
@@ -25,25 +27,55 @@ def open_alerts() -> Iterator[Metric]:
 
 @at_scrape
 def service_levels() -> Iterator[Metric]:
-    """Per tenant that had alerts this month; teams and rules are too many for labels."""
+    """Per tenant that had alerts this month, and how many of its teams and rules break a promise.
+
+    Not each team and each rule: labels must stay few. The API tells which they are.
+    """
     now = timezone.now()
-    began = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    span: dict[str, Any] = {"since": _month_of(now), "until": now, "now": now}
     names = {str(tenant.pk): tenant.slug for tenant in accounts.active_tenants()}
+    rows = {names[row.key]: row for row in sla(by=By.TENANT, tenant_ids=None, **span)
+            if row.key in names}  # fmt: skip
+    yield from _of_tenants(rows)
+    yield _broken(names, span)
+
+
+def _month_of(now: datetime) -> datetime:
+    return now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def _of_tenants(rows: dict[str, Figures]) -> Iterator[Metric]:
     burn = GaugeMetricFamily(
-        "axiom_alert_sla_burn",
-        "Above 1 a promise is broken this month",
-        labels=["tenant", "target"],
-    )
-    p95 = GaugeMetricFamily(
-        "axiom_alert_p95_seconds", "95 % were answered within, this month",
+        "axiom_alert_sla_burn", "Above 1 a promise is broken this month",
         labels=["tenant", "target"],
     )  # fmt: skip
-    for row in sla(by=By.TENANT, since=began, until=now, now=now, tenant_ids=None):
-        if row.key in names:
-            burn.add_metric([names[row.key], "acknowledge"], row.acknowledged.burn)
-            burn.add_metric([names[row.key], "resolve"], row.resolved.burn)
-            burn.add_metric([names[row.key], "false_positives"], row.false_positive_burn)
-            for target, answering in (("acknowledge", row.acknowledged), ("resolve", row.resolved)):
-                if answering.p95_seconds is not None:
-                    p95.add_metric([names[row.key], target], answering.p95_seconds)
-    yield from (burn, p95)
+    seconds = GaugeMetricFamily(
+        "axiom_alert_answer_seconds", "Half, and 95 %, were answered within, this month",
+        labels=["tenant", "target", "quantile"],
+    )  # fmt: skip
+    wrong = GaugeMetricFamily(
+        "axiom_alert_false_positive_share", "Of those judged this month", labels=["tenant"]
+    )
+    for tenant, row in rows.items():
+        wrong.add_metric([tenant], row.false_positive_share)
+        for target, used in row.burns.items():
+            burn.add_metric([tenant, target], used)
+        for target, answering in (("acknowledge", row.acknowledged), ("resolve", row.resolved)):
+            for quantile, value in answering.percentiles.items():
+                if value is not None:
+                    seconds.add_metric([tenant, target, quantile], value)
+    yield from (burn, seconds, wrong)
+
+
+def _broken(names: dict[str, str], span: dict[str, Any]) -> Metric:
+    gauge = GaugeMetricFamily(
+        "axiom_alert_sla_broken", "Teams and rules that break a promise this month",
+        labels=["tenant", "by", "target"],
+    )  # fmt: skip
+    for by in (By.TEAM, By.RULE):
+        for tenant_id, figures in sla_in_each_tenant(by=by, **span).items():
+            if tenant_id in names:
+                for target in figures[0].burns:
+                    broken = sum(each.burns[target] > 1 for each in figures)
+                    gauge.add_metric([names[tenant_id], str(by), target], broken)
+    return gauge

@@ -51,4 +51,5 @@ def purge_windows() -> int:
     """Forget what no window can need any more."""
     from apps.watch import services
 
-    return services.purge_windows(now=timezone.now())
+    until = services.looked_at_until(timezone.now())
+    return services.purge_windows(now=until) if until else 0

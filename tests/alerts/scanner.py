@@ -10,8 +10,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "axiom.settings")
 django.setup()
 
 from apps.events import failpoints
-from apps.watch.services import escalate_due
+from apps.watch import services
 
 if __name__ == "__main__":
+    scan, moment = sys.argv[1:]
     failpoints.arm_from_environment()
-    escalate_due(now=datetime.fromisoformat(sys.argv[1]))
+    getattr(services, scan)(now=datetime.fromisoformat(moment))

@@ -79,6 +79,17 @@ def test_the_loop_is_closed_through_the_api(alert, alice_api, alice):
     ]
 
 
+def test_the_team_is_told_through_the_api_and_strangers_are_refused(
+    alert, alice_api, bob, charlie, said
+):
+    path = f"{ALERTS}{alert.pk}/team-notified/"
+    told = alice_api.post(path, {"note": "Look.", "recipient_ids": [str(bob.pk)]})
+    assert told.json()["team_notified_at"]
+    assert said("ALERT_TEAM_NOTIFIED")[0]["recipient_ids"] == [str(bob.pk)]
+    refused = alice_api.post(path, {"recipient_ids": [str(charlie.pk)]})
+    assert (refused.status_code, refused.json()["code"]) == (400, "not_a_colleague")
+
+
 def test_what_made_an_alert_is_told(happens, alice_api):
     happens(0)
     alert = happens(1)

@@ -1,12 +1,8 @@
 """Several at once, and processes that die: nothing twice, nothing lost, nobody waits for ever."""
 
-import os
 import random
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -17,10 +13,10 @@ from apps.watch.models import Alert, AlertHistory, Escalation
 from apps.watch.services import acknowledge, escalate_due, raise_alerts, settle_many
 
 from .conftest import at
+from .dying import scan_and_die
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROOT = Path(__file__).resolve().parents[2]
 POINTS = (
     "escalation.claimed", "escalation.marked", "escalation.told", "escalation.before_commit",
     "escalation.committed",
@@ -43,21 +39,12 @@ def together(*acts):
         return [done.result(timeout=120) for done in [pool.submit(run, act) for act in acts]]
 
 
-def scan_and_die(point, now):
-    place = connection.settings_dict
-    url = f"postgres://{place['USER']}:{place['PASSWORD']}@{place['HOST']}:{place['PORT']}"
-    environment = {"DATABASE_URL": f"{url}/{place['NAME']}", "AXIOM_FAILPOINTS": point}
-    command = [sys.executable, "-m", "tests.alerts.scanner", now.isoformat()]
-    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment)
-    return process.wait(timeout=120)
-
-
 @pytest.mark.parametrize("point", POINTS)
 def test_a_scanner_that_is_killed_anywhere_tells_each_level_once(match, said, point):
     names = [f"c{n}" for n in range(MORE_THAN_ONE_BATCH)]
     raise_alerts([match(0, severity="CRITICAL", aggregate_id=name) for name in names], now=at(0))
     for moment in (at(1), at(3)):
-        assert scan_and_die(point, moment) == -signal.SIGKILL
+        assert scan_and_die("escalate_due", point, moment) == -signal.SIGKILL
         escalate_due(now=moment)
     told = [(each["alert_id"], each["level"]) for each in said("ALERT_ESCALATED")]
     assert len(told) == len(set(told)) == 2 * MORE_THAN_ONE_BATCH

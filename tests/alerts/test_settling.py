@@ -4,7 +4,13 @@ import pytest
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from apps.events.context import acting
-from apps.watch.errors import AlertSettled, AlreadyAcknowledged, NothingSaid, RootCauseMissing
+from apps.watch.errors import (
+    AlertSettled,
+    AlreadyAcknowledged,
+    NotAColleague,
+    NothingSaid,
+    RootCauseMissing,
+)
 from apps.watch.models import Alert, AlertHistory
 from apps.watch.services import (
     acknowledge,
@@ -190,3 +196,67 @@ def test_history_stays_when_the_alert_goes(alert):
 def test_the_database_refuses_what_cannot_be(alert, nonsense):
     with pytest.raises(IntegrityError), transaction.atomic():
         Alert.objects.filter(pk=alert.pk).update(**nonsense)
+
+
+@pytest.fixture
+def team(acme, case, happens, member_of):
+    """A case of Dana's on which Erin works, with an alert about it that Alice watches."""
+    from apps.cases import services as cases
+
+    erin = member_of(acme, "erin", "attorney")
+    cases.assign(case=case, manager_id=case.manager_id, member_ids=[erin.pk])
+    return happens(0, case_id=case.pk, severity="CRITICAL"), erin
+
+
+def test_the_team_is_told_by_whom_it_may_concern(team, alice, dana, said, kinds):
+    alert, erin = team
+    record_team_notified(alert=alert, note=" Paid twice. ", now=at(0.3))
+    (told,) = said("ALERT_TEAM_NOTIFIED")
+    # Alice says it: she is not told what she knows.
+    assert set(told["recipient_ids"]) == {str(dana.pk), str(erin.pk)}
+    assert (told["note"], told["told_by"], told["number"], told["channels"]) == (
+        "Paid twice.", "alice@acme.example", 1, ["in_app", "email"],
+    )  # fmt: skip
+    assert alert.history.last().facts["recipient_ids"] == told["recipient_ids"]
+
+
+def test_told_again_it_is_another_word_and_the_first_time_stands(team, said, kinds):
+    alert, _erin = team
+    for hours in (0.3, 0.6):
+        record_team_notified(alert=alert, now=at(hours))
+    alert.refresh_from_db()
+    assert alert.team_notified_at == at(0.3)
+    assert [each["number"] for each in said("ALERT_TEAM_NOTIFIED")] == [1, 2]
+    assert kinds(alert).count("team_notified") == 2
+
+
+def test_colleagues_may_be_chosen_and_strangers_may_not(team, charlie, dana, said):
+    alert, _erin = team
+    record_team_notified(alert=alert, recipient_ids=[dana.pk])
+    assert said("ALERT_TEAM_NOTIFIED")[0]["recipient_ids"] == [str(dana.pk)]
+    with pytest.raises(NotAColleague):
+        record_team_notified(alert=alert, recipient_ids=[charlie.pk])
+
+
+@pytest.fixture
+def frank(acme, member_of):
+    """Worked at Acme, and left."""
+    person = member_of(acme, "frank", "analyst")
+    person.is_active = False
+    person.save()
+    return person
+
+
+def test_who_left_and_who_snoozes_is_not_of_the_team(happens, in_acme, subscribe, bob, frank, said):
+    for owner in (subscribe(user=bob, snoozed_until=at(9)), subscribe(user=frank)):
+        alert = happens(0, subscription_id=owner.pk)
+    record_team_notified(alert=alert)
+    assert said("ALERT_TEAM_NOTIFIED")[0]["recipient_ids"] == []
+
+
+def test_of_axiom_itself_those_are_the_team_who_look_after_it(
+    happens, in_acme, acme, member_of, bob, said
+):
+    gina = member_of(acme, "gina", "engineer")
+    record_team_notified(alert=happens(subscription_id=None))
+    assert said("ALERT_TEAM_NOTIFIED")[0]["recipient_ids"] == [str(gina.pk)]

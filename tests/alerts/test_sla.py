@@ -85,6 +85,16 @@ def test_what_was_dismissed_had_nothing_to_resolve(happens, in_acme, alice, figu
     assert (row.resolved.count, row.resolved.due) == (0, 0)
 
 
+@pytest.mark.parametrize(("minutes", "late"), [(10, 0), (40, 1)])
+def test_what_went_away_by_itself_waited_for_an_answer_until_then(
+    happens, in_acme, figures, minutes, late
+):
+    resolve(alert=happens(0), by=None, root_cause="Gone.", now=at(minutes=minutes))
+    (row,) = figures(now=at(5))
+    assert (row.acknowledged.count, row.acknowledged.late, row.acknowledged.due) == (0, late, late)
+    assert (row.resolved.count, row.resolved.late) == (1, 0)
+
+
 def test_a_recurrence_keeps_the_first_acknowledgement_and_waits_for_the_last_resolution(
     happens, in_acme, alice, figures
 ):
@@ -130,6 +140,29 @@ def test_the_api_tells_the_tenants_own(happens, rival, alice_api, charlie_api):
     assert charlie_api.get(SLA).json()["results"] == []
 
 
+def test_one_team_or_one_rule_month_by_month(happens, subscribe, case, dana, figures):
+    other = subscribe(name="Other rule")
+    happens(0, case_id=case.pk, aggregate_id="a")
+    happens(24 * 30, case_id=case.pk, aggregate_id="b")
+    happens(0, aggregate_id="c", subscription_id=other.pk)
+    of_team = figures(By.MONTH, team=dana.pk)
+    assert [(r.key, r.alerts) for r in of_team] == [("2026-03", 1), ("2026-04", 1)]
+    assert [(r.key, r.alerts) for r in figures(By.MONTH, rule=other.pk)] == [("2026-03", 1)]
+    assert figures(By.MONTH, rule=other.pk, team=dana.pk) == []
+
+
+def test_the_api_tells_of_one_rule_too(happens, subscribe, alice_api, charlie_api):
+    from django.utils import timezone
+
+    now, other = timezone.now(), subscribe(name="Other rule")
+    happens(0, occurred_at=now, now=now)
+    happens(0, occurred_at=now, now=now, aggregate_id="o", subscription_id=other.pk)
+    told = alice_api.get(SLA, {"rule": str(other.pk), "by": "all"}).json()
+    assert [row["alerts"] for row in told["results"]] == [1]
+    assert charlie_api.get(SLA, {"rule": str(other.pk)}).json()["results"] == []
+    assert alice_api.get(SLA, {"team": "x"}).status_code == 400
+
+
 @pytest.mark.parametrize(
     "query", [{"by": "tenant"}, {"by": "moon"}, {"since": "2026-03-05", "until": "2026-03-04"}]
 )
@@ -148,3 +181,24 @@ def test_the_metrics_tell_it_too(happens, in_acme, alice, django_capture_on_comm
     assert 'axiom_alerts_open{severity="CRITICAL",status="acknowledged"} 1.0' in text
     assert 'axiom_alert_sla_burn{target="acknowledge",tenant="acme"} 0.0' in text
     assert 'axiom_alert_ack_seconds_count{severity="CRITICAL"}' in text
+    answered = 'axiom_alert_answer_seconds{quantile="0.5",target="acknowledge",tenant="acme"}'
+    assert answered in text
+    assert 'axiom_alert_false_positive_share{tenant="acme"} 0.0' in text
+
+
+def test_the_metrics_tell_how_many_teams_and_rules_break_a_promise(
+    happens, in_acme, alice, case, subscribe
+):
+    """One rule and one team are never wrong, the other rule always is."""
+    from django.utils import timezone
+
+    now, wrong = timezone.now(), subscribe(name="Wrong")
+    good = happens(0, occurred_at=now, now=now, case_id=case.pk)
+    bad = happens(0, occurred_at=now, now=now, aggregate_id="w", subscription_id=wrong.pk)
+    dismiss(alert=good, by=alice, false_positive=False)
+    dismiss(alert=bad, by=alice, false_positive=True)
+    text = metrics.scrape().decode()
+    broken = 'axiom_alert_sla_broken{by=%s,target=%s,tenant="acme"} %s'
+    assert broken % ('"rule"', '"false_positives"', "1.0") in text
+    assert broken % ('"team"', '"false_positives"', "0.0") in text
+    assert broken % ('"rule"', '"acknowledge"', "0.0") in text

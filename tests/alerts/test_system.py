@@ -9,7 +9,12 @@ from apps.events.models import DeadLetter
 from apps.events.selectors import GroupLevel, Health, OutboxLevel
 from apps.watch import selectors, system
 from apps.watch.models import Alert
-from apps.watch.services import resolve
+from apps.watch.services import (
+    acknowledge,
+    record_root_cause,
+    release_from_quarantine,
+    resolve,
+)
 from apps.watch.services.watch_system import watch_system
 from axiom.embedded import Valkey
 
@@ -105,18 +110,116 @@ def test_a_letter_that_nobody_can_read_is_told_to_who_runs_the_platform(
     assert [alert.tenant_id for alert in told(timezone.now())] == [rival.pk]
 
 
-def test_redis_being_away_is_an_alert(acme, tmp_path, settings):
+@pytest.fixture
+def nowhere(acme, tmp_path, settings):
+    """Redis is away."""
     from apps.events import connections
 
     server = Valkey(tmp_path)
     settings.REDIS_URL = server.start()
     server.stop()
     connections._redis_client.cache_clear()
-    try:
-        watch_system(now=timezone.now())
-    finally:
-        connections._redis_client.cache_clear()
+    yield
+    connections._redis_client.cache_clear()
+
+
+def test_redis_being_away_is_an_alert(nowhere):
+    watch_system(now=timezone.now())
     assert Alert.across_tenants.get().event_type == "SYSTEM_UNREACHABLE"
+
+
+CALM = timedelta(minutes=5)
+
+
+def test_when_the_letters_are_settled_their_alert_is_resolved(letter, told, said, kinds):
+    now = timezone.now()
+    letter(now - timedelta(minutes=9))
+    (alert,) = told(now)
+    assert (alert.status, alert.escalations.model.across_tenants.get().state) == (
+        "unread", "waiting",
+    )  # fmt: skip
+    DeadLetter.objects.update(status="discarded")
+    (alert,) = told(now + timedelta(minutes=1))
+    assert (alert.status, alert.settled_by, alert.root_cause) == (
+        "resolved", None, "It went away by itself.",
+    )  # fmt: skip
+    assert alert.first_acknowledged_at is None
+    assert kinds(alert) == ["raised", "resolved"]
+    assert alert.history.last().actor == "system"
+    assert alert.escalations.model.across_tenants.get().state == "cancelled"
+    assert len([each for each in said("ALERT_RESOLVED") if each["alert_id"] == str(alert.pk)]) == 1
+
+
+@pytest.mark.parametrize(("calm", "status"), [(CALM, "resolved"), (CALM * 0.99, "unread")])
+def test_it_is_gone_when_it_was_calm_for_five_minutes(happens, told, calm, status):
+    now = timezone.now()
+    happens(event_type="SYSTEM_FAILURES", aggregate_id="bpm_engine", subscription_id=None,
+            occurred_at=now - calm, now=now - calm)  # fmt: skip
+    told(now)
+    assert Alert.across_tenants.get(event_type="SYSTEM_FAILURES").status == status
+
+
+def test_what_is_still_there_stays_and_a_colleagues_cause_too(
+    happens, told, streams, alice, in_acme
+):
+    long_ago = timezone.now() - timedelta(hours=1)
+    for place in ("relay", "nobody"):
+        happens(event_type="SYSTEM_SILENT_WORKER", aggregate_id=place, subscription_id=None,
+                occurred_at=long_ago, now=long_ago)  # fmt: skip
+    gone = Alert.across_tenants.get(aggregate_id="nobody")
+    acknowledge(alert=gone, by=alice)
+    record_root_cause(alert=gone, root_cause="It was moved.")
+    told(timezone.now())  # no relay runs here, and its alert says so
+    states = {a.aggregate_id: (a.status, a.root_cause) for a in Alert.across_tenants.all()}
+    assert states["relay"] == ("unread", "")
+    assert states["nobody"] == ("resolved", "It was moved.")
+
+
+def test_what_comes_back_opens_its_alert_again(letter, told):
+    now = timezone.now()
+    letter(now - timedelta(minutes=9))
+    told(now)
+    DeadLetter.objects.update(status="redriven")
+    assert told(now + timedelta(minutes=1))[0].status == "resolved"
+    letter(now + timedelta(minutes=2))
+    (alert,) = told(now + timedelta(minutes=3))
+    assert (alert.status, alert.reopened) == ("unread", 1)
+
+
+def test_while_redis_is_away_nobody_says_that_a_lag_is_gone(happens, nowhere):
+    long_ago = timezone.now() - timedelta(hours=1)
+    happens(event_type="SYSTEM_LAG", aggregate_id="x", subscription_id=None,
+            occurred_at=long_ago, now=long_ago)  # fmt: skip
+    watch_system(now=timezone.now())
+    assert Alert.across_tenants.get(event_type="SYSTEM_LAG").status == "unread"
+
+
+def test_when_redis_is_back_its_alert_is_resolved(happens, told):
+    long_ago = timezone.now() - timedelta(hours=1)
+    happens(event_type="SYSTEM_UNREACHABLE", aggregate_id="redis", subscription_id=None,
+            occurred_at=long_ago, now=long_ago)  # fmt: skip
+    told(timezone.now())
+    assert Alert.across_tenants.get(event_type="SYSTEM_UNREACHABLE").status == "resolved"
+
+
+@pytest.mark.parametrize(("released", "status"), [(True, "resolved"), (False, "unread")])
+def test_when_a_rule_is_let_out_of_quarantine_its_alert_is_resolved(
+    happens, told, subscribe, in_acme, released, status
+):
+    long_ago = timezone.now() - timedelta(hours=1)
+    row = subscribe(rule={"type": "always"}, quarantined_at=long_ago)
+    happens(event_type="SUBSCRIPTION_QUARANTINED", aggregate_id=str(row.pk), subscription_id=None,
+            occurred_at=long_ago, now=long_ago)  # fmt: skip
+    if released:
+        release_from_quarantine(subscription=row)
+    told(timezone.now())
+    assert Alert.across_tenants.get(event_type="SUBSCRIPTION_QUARANTINED").status == status
+
+
+def test_alerts_of_rules_never_resolve_themselves(happens, told):
+    happens(0)
+    told(timezone.now())
+    assert Alert.across_tenants.get(event_type="CASH_LOW").status == "unread"
 
 
 def test_system_alerts_reach_admins_and_engineers(happens, alice, bob, acme, member_of):

@@ -5,6 +5,7 @@ import json
 import uuid
 from datetime import UTC, datetime, timedelta
 
+from apps.events.bus import Entry
 from apps.events.message import Message
 from apps.watch.engine.occurrences import Occurrence, in_time
 
@@ -36,6 +37,13 @@ def happened(moment=NOON, event_type="PAYMENT_DUE", about="p1", late=timedelta(0
         TENANT, event_id, event_type, "payment", about, occurred_at, too_late, payload,
         {"actor": "alice@acme.example"},
     )  # fmt: skip
+
+
+def entry(event, tenant_id=TENANT):
+    """The same as an entry of the stream."""
+    fields = message(event, tenant_id).fields
+    raw = {name.encode(): value.encode() for name, value in fields.items()}
+    return Entry("axiom:watches", f"{event.event_id.int}-0", raw)
 
 
 def message(event, tenant_id=TENANT, stream="axiom:watches"):

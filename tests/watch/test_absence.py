@@ -1,16 +1,21 @@
 """What fires because nothing happens: as a table, and on time."""
 
 import itertools
+import signal
 import threading
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from apps.cases.events import CaseAssigned
 from apps.events.context import acting
+from apps.events.models import OutboxEvent
 from apps.events.outbox import publish
 from apps.watch import services
-from apps.watch.models import Alert, Expectation
+from apps.watch.models import Alert, AlertWatcher, Expectation, Subscription
+from tests.alerts.dying import scan_and_die
 from tests.watch.stories import at, happened
 
 pytestmark = pytest.mark.django_db
@@ -113,6 +118,29 @@ def test_a_rule_that_changed_meanwhile_expects_nothing(tower):
     assert Expectation.objects.get().state == "dropped"
 
 
+def test_a_rule_that_fails_is_set_aside_and_the_others_fire(tower):
+    bad, good = tower.watch(absence()), tower.watch(absence())
+    tower.deliver(happened("12:00", A))
+    Subscription.across_tenants.filter(pk=bad.pk).update(rule={"type": "magic"})
+    assert services.fire_due(now=at("14:00")) == 1
+    assert AlertWatcher.across_tenants.get().subscription_id == good.pk
+    bad.refresh_from_db()
+    assert "RuleRefused" in bad.quarantine_reason
+    assert Alert.across_tenants.filter(event_type="SUBSCRIPTION_QUARANTINED").count() == 1
+    assert services.fire_due(now=at("15:00")) == 0
+
+
+def test_an_answer_by_a_clock_that_is_ahead_is_an_answer(tower, acme):
+    """Told within the hour, it claims to have happened next year: it happened when it was told."""
+    case, now = "018f2d1c-0000-7000-8000-00000000ca5e", timezone.now()
+    tower.watch(absence())
+    tower.deliver(happened(now, A, about=case))
+    with acting(tenant_id=acme.pk):
+        answer = CaseAssigned(case_id=case, manager_id=None)
+        publish(answer, occurred_at=now + timedelta(days=365))
+    assert services.fire_due(now=now + timedelta(hours=2)) == 0
+
+
 def test_a_paused_rule_expects_nothing(tower):
     subscription = tower.watch(absence())
     tower.deliver(happened("12:00", A))
@@ -136,3 +164,23 @@ def test_many_scans_at_once_fire_each_once(tower):
     [scan.join() for scan in scans]
     assert sum(fired) == 50
     assert Alert.across_tenants.count() == 50
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "point",
+    [
+        "absence.claimed", "absence.judged", "absence.settled", "absence.before_commit",
+        "absence.committed",
+    ],
+)  # fmt: skip
+def test_a_scan_that_is_killed_anywhere_fires_each_once(tower, point):
+    tower.watch(absence())
+    names = [f"c{n}" for n in range(services.fire.BATCH + 10)]
+    tower.deliver(*[happened("12:00", A, about=name) for name in names], together=True)
+    assert scan_and_die("fire_due", point, at("14:00")) == -signal.SIGKILL
+    services.fire_due(now=at("14:00"))
+    counts = dict(Alert.across_tenants.values_list("aggregate_id", "count"))
+    assert counts == dict.fromkeys(names, 1)
+    said = OutboxEvent.objects.filter(event_type="ALERT_TRIGGERED").values_list("aggregate_id")
+    assert len(said) == len(set(said)) == len(names)

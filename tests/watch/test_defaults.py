@@ -109,6 +109,25 @@ def test_what_its_owner_changed_is_left_alone(acme, new_defaults):
     assert (row.channels, row.severity) == (["email"], "HIGH")
 
 
+def test_what_was_given_to_somebody_else_is_left_alone(acme, alice, new_defaults):
+    user = new_person(acme, "manager")
+    row = Subscription.across_tenants.get(user=user, event_types=["APPROVAL_DEADLINE_MISSED"])
+    with acting(tenant_id=acme.pk):
+        services.change_subscription(subscription=row, user=alice)
+    new_defaults(severity="CRITICAL")
+    assert seeded(acme, user, "manager") == 0
+    row.refresh_from_db()
+    assert row.severity == "HIGH"
+
+
+def test_a_snooze_makes_it_nobodys_own(acme, new_defaults):
+    user = new_person(acme, "manager")
+    row = Subscription.across_tenants.get(user=user, event_types=["APPROVAL_DEADLINE_MISSED"])
+    services.snooze(subscription=row, until=at("23:00"), now=at("13:00"))
+    new_defaults(severity="CRITICAL")
+    assert seeded(acme, user, "manager") == 1
+
+
 def test_what_its_owner_deleted_stays_deleted(acme):
     user = new_person(acme, "manager")
     row = Subscription.across_tenants.get(user=user, event_types=["ALERT_ESCALATED"])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from django.db import connection, transaction
+from django.utils.translation import gettext, override
 
 from apps.events.context import acting
 from apps.watch import services
@@ -54,6 +55,39 @@ def test_a_person_who_goes_takes_their_subscriptions_along(tower, alice):
     alice.memberships.all().delete()
     alice.delete()
     assert tower.deliver(happened()) == []
+
+
+def test_a_tenant_that_moves_has_other_days_from_the_next_batch_on(tower, acme):
+    """15:30 UTC: in Seoul the next day has begun, and one day less is left."""
+    tower.watch({"type": "deadline", "days_before": 1})
+    due = {"deadline": "2026-02-12T00:00:00+00:00"}
+    assert tower.deliver(happened("15:30", **due)) == []
+    acme.timezone = "Asia/Seoul"
+    acme.save()
+    assert len(tower.deliver(happened("15:30", **due))) == 1
+
+
+def test_a_person_who_changes_their_language_is_told_in_it(tower, alice):
+    tower.watch(ALWAYS)
+    (english,) = tower.deliver(happened())
+    alice.language = "ko"
+    alice.save()
+    (korean,) = tower.deliver(happened())
+    assert (english.message, korean.message) == ("Payment due", in_korean("Payment due"))
+
+
+def in_korean(text):
+    with override("ko"):
+        return gettext(text)
+
+
+def test_who_logs_in_changes_no_rules(tower, acme, alice):
+    tower.watch(ALWAYS)
+    before = RuleVersion.objects.get(tenant=acme).version
+    alice.last_login = at("12:00")
+    alice.save()
+    acme.save()
+    assert RuleVersion.objects.get(tenant=acme).version == before
 
 
 CHANGE = """
@@ -136,6 +170,44 @@ def test_a_rule_that_raises_is_set_aside_and_the_others_go_on(tower):
     assert Subscription.across_tenants.get(pk=bad.pk).quarantine_reason == "ValueError: odd"
 
 
+SUM = {"type": "aggregate", "function": "sum", "field": "amount", "threshold": 10}
+
+
+class CrackedWindow(RuleIndex):
+    """An index in which the rule of one window has such a fault, at one place or another."""
+
+    def __init__(self, subscription, fault):
+        super().__init__()
+        self.subscription, self.fault = subscription, fault
+
+    def watching(self, tenant_id, event_type):
+        plain, windowed = super().watching(tenant_id, event_type)
+        return Watching(plain, tuple(self.with_fault(watcher) for watcher in windowed))
+
+    def with_fault(self, watcher):
+        if watcher.id != self.subscription.pk:
+            return watcher
+        return replace(watcher, compiled=self.fault(watcher.compiled))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda compiled: replace(compiled, where=fail),
+        lambda compiled: replace(
+            compiled, rule=compiled.rule.model_copy(update={"function": "median"})
+        ),
+    ],
+    ids=["while it looks at the event", "while it looks at the window"],
+)
+def test_a_window_that_raises_is_set_aside_and_the_others_go_on(tower, fault):
+    good, bad = tower.watch(SUM), tower.watch(SUM)
+    tower.index = CrackedWindow(bad, fault)
+    found = tower.deliver(happened(amount=5), happened(amount=6))
+    assert {match.subscription_id for match in found} == {good.pk, None}
+    assert Subscription.across_tenants.get(pk=bad.pk).quarantined_at == at("23:00")
+
+
 def test_what_was_set_aside_is_reported_as_a_system_alert(tower, acme):
     Subscription.across_tenants.create(
         tenant=acme, user=tower.owner, name="Odd", rule={}, event_types=["PAYMENT_DUE"]
@@ -145,6 +217,17 @@ def test_what_was_set_aside_is_reported_as_a_system_alert(tower, acme):
     alert = Alert.across_tenants.get()
     assert (alert.event_type, str(alert.severity)) == ("SUBSCRIPTION_QUARANTINED", "HIGH")
     assert "Odd" in alert.message
+
+
+def test_who_renames_a_rule_while_it_fails_does_not_let_it_out(tower, acme):
+    row = tower.watch(ALWAYS)
+    Subscription.across_tenants.filter(pk=row.pk).update(
+        quarantined_at=at("13:00"), quarantine_reason="odd"
+    )
+    with acting(tenant_id=acme.pk):
+        services.change_subscription(subscription=row, name="Mine, still")
+    row.refresh_from_db()
+    assert (row.name, row.quarantined_at) == ("Mine, still", at("13:00"))
 
 
 def test_a_repaired_rule_is_in_force_again(tower, acme):
@@ -166,7 +249,10 @@ def test_an_event_of_before_the_rule_does_not_match(tower):
     assert len(tower.deliver(happened("12:00"))) == 1
 
 
-ABOUT_ALERTS = ["ALERT_TRIGGERED", "ALERT_ESCALATED", "ALERT_ACKNOWLEDGED", "ALERT_RESOLVED"]
+ABOUT_ALERTS = [
+    "ALERT_TRIGGERED", "ALERT_ESCALATED", "ALERT_ACKNOWLEDGED", "ALERT_TEAM_NOTIFIED",
+    "ALERT_RESOLVED",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("event_type", ABOUT_ALERTS)

@@ -178,6 +178,7 @@ def aggregate(function, operator, threshold, **more):
         ("distinct", ">=", 3, [1, 1, 2, 2, 3, 4], [4]),
         ("distinct", ">=", 2, ["x", "x", "y"], [2]),
         ("sum", ">", 10, ["20", None, True, {}, 1e300, 11], [5]),  # only numbers are added up
+        ("min", "<", 5, [float("nan"), 9, 4], [2]),  # what is no number is neither more nor less
     ],
 )
 def test_aggregate(tower, function, operator, threshold, amounts, expected):

@@ -3,12 +3,12 @@
 from importlib import import_module
 from typing import cast
 
-from .message import Address, Channel, Message, Outcome, Told
+from .message import Address, Channel, Message, Outcome, Told, Word
 
 OUTGOING = ("email", "slack", "sms", "webhook")
 """Those that leave the house; `in_app` is written in the transaction that handles the alert."""
 
-__all__ = ["OUTGOING", "Address", "Channel", "Message", "Outcome", "Told", "channel"]
+__all__ = ["OUTGOING", "Address", "Channel", "Message", "Outcome", "Told", "Word", "channel"]
 
 
 def channel(name: str) -> Channel:

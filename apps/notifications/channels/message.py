@@ -28,6 +28,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """What a colleague tells the team about an alert."""
+
+    by: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Address:
     """Where it goes; a channel uses what is its own."""
 
@@ -49,6 +57,7 @@ class Message:
     tenant: str
     sent_at: datetime
     level: int = 0
+    word: Word | None = None
     is_digest: bool = False
     language: str = "en"
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))

@@ -57,6 +57,9 @@ class Delivery(TenantOwned):
         NO_ADDRESS = "no_address", _("There is no address to send it to.")
         NOT_SET_UP = "not_set_up", _("This channel is not set up here.")
 
+    WORDS = 1_000_000
+    """From here on a turn numbers the words of colleagues to the team, not those of the alert."""
+
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     recipient = to_user(verbose_name=_("recipient"), null=True)
     endpoint = models.ForeignKey(
@@ -158,6 +161,11 @@ class Delivery(TenantOwned):
     @property
     def is_open(self) -> bool:
         return self.settled_at is None
+
+    @property
+    def word(self) -> int:
+        """Which word to the team this is; 0 for an alert that speaks for itself."""
+        return max(0, self.turn - self.WORDS)
 
 
 class DeliveryAttempt(models.Model):

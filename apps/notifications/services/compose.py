@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone, translation
 
 from apps.accounts import selectors as accounts
-from apps.notifications.channels import Address, Message, Told
+from apps.notifications.channels import Address, Message, Told, Word
 from apps.notifications.models import Delivery, Preference
 from apps.watch import selectors as watch
 
@@ -33,9 +33,17 @@ def compose(delivery: Delivery, alerts: list[Any], *, now: datetime) -> Message:
         told = tuple(_told(alert, delivery) for alert in ordered)
     return Message(
         key=str(delivery.pk), to=address_of(delivery, now), alerts=told, tenant=tenant.name,
-        sent_at=timezone.now(), level=delivery.level, is_digest=delivery.alert_id is None,
+        sent_at=timezone.now(), level=delivery.level, word=_word(delivery), is_digest=delivery.alert_id is None,
         language=language, zone=ZoneInfo(person.timezone if person else tenant.timezone),
     )  # fmt: skip
+
+
+def _word(delivery: Delivery) -> Word | None:
+    """What a colleague has to say, where that is why it goes out."""
+    if not (delivery.word and delivery.alert_id):
+        return None
+    said = watch.word_to_team(delivery.alert_id, delivery.word)
+    return Word(said.actor, said.note) if said else None
 
 
 def address_of(delivery: Delivery, now: datetime) -> Address:

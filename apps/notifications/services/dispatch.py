@@ -13,10 +13,10 @@ from apps.accounts import selectors as accounts
 from apps.events.context import acting
 from apps.events.message import Message
 from apps.notifications import hours
-from apps.notifications.channels import in_app
+from apps.notifications.channels import Word, in_app
 from apps.notifications.models import Delivery, Endpoint, Mailbox, Preference
 from apps.watch import selectors as watch
-from apps.watch.events import AlertEscalated, AlertTriggered
+from apps.watch.events import AlertEscalated, AlertTeamNotified, AlertTriggered
 from apps.watch.selectors import Channel
 from axiom.tenancy import current_tenant_id
 
@@ -34,6 +34,8 @@ class Tidings:
     alert: Any
     level: int
     turn: int
+    word: Word | None = None
+    """What a colleague has to say about it."""
     channels: dict[UUID, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def tell(self, user_id: UUID, channels: Iterable[str]) -> None:
@@ -67,6 +69,9 @@ def _tidings(events: Sequence[Any]) -> list[Tidings]:
 def _of_event(event: Any, alert: Any) -> Tidings:
     if isinstance(event, AlertEscalated):
         return Tidings(alert, event.level, turn=0)
+    if isinstance(event, AlertTeamNotified):
+        word = Word(event.told_by, event.note)
+        return Tidings(alert, level=0, turn=Delivery.WORDS + event.number, word=word)
     return Tidings(alert, level=0, turn=alert.reopened * 10 + alert.rank)
 
 
@@ -75,6 +80,8 @@ def _told_by(event: Any, alert: Any, told: Any) -> list[tuple[UUID, tuple[str, .
         # Whoever looked meanwhile has called it off.
         unread = alert.status == "unread"
         return [(user_id, event.channels) for user_id in event.recipient_ids if unread]
+    if isinstance(event, AlertTeamNotified):
+        return [(user_id, event.channels) for user_id in event.recipient_ids if alert.is_open]
     found = told.get((event.alert_id, event.subscription_id), [])
     return [(each.user_id, each.channels) for each in found]
 
@@ -86,7 +93,9 @@ def _tell(tidings: list[Tidings], now: datetime) -> None:
         chosen = {u: wishes.channels(u, each) for u in each.channels if u in wishes.people}
         inboxes = [u for u, channels in chosen.items() if Channel.IN_APP in channels]
         to = [(u, wishes.people[u].language) for u in inboxes]
-        notices += in_app.notices(each.alert, level=each.level, turn=each.turn, to=to)
+        notices += in_app.notices(
+            each.alert, level=each.level, turn=each.turn, to=to, word=each.word
+        )
         deliveries += _deliveries(each, chosen, wishes, now)
     if notices:
         notify(notices)
@@ -158,7 +167,7 @@ class Wishes:
         preference, zone = self.preferences.get(row.recipient_id), self._zone(row.recipient_id)
         if row.recipient_id in self.muted:
             row.state, row.reason, row.settled_at = State.SKIPPED, Reason.OFF, now
-        elif preference and row.severity == DIGESTED and not row.level:
+        elif preference and row.severity == DIGESTED and not (row.level or row.word):
             row.digest_at = hours.next_digest(preference, zone, now)
         if preference and row.severity != PASSES_QUIET_HOURS:
             row.due_at = hours.quiet_until(preference, zone, now) or now

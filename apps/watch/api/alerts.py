@@ -133,6 +133,13 @@ class RootCauseSerializer(serializers.Serializer[Any]):
     root_cause = serializers.CharField(max_length=LONGEST)
 
 
+class TeamSerializer(NoteSerializer):
+    recipient_ids = serializers.ListField(
+        child=serializers.UUIDField(), required=False, min_length=1, max_length=MOST,
+        help_text="Which colleagues; by default who works on its case and who watches it.",
+    )  # fmt: skip
+
+
 class ActionSerializer(serializers.Serializer[Any]):
     action = serializers.CharField(max_length=LONGEST, help_text="What was done.")
 
@@ -240,11 +247,11 @@ class AlertsResource(Listed, Shown, Resource):
         """Write down what caused it."""
         return self._followed(services.record_root_cause, RootCauseSerializer)
 
-    @extend_schema(request=NoteSerializer, responses=AlertInFullSerializer)
+    @extend_schema(request=TeamSerializer, responses=AlertInFullSerializer)
     @action(detail=True, methods=["post"], url_path="team-notified")
     def team_notified(self, request: Request, pk: str) -> Response:
-        """Write down that the team knows."""
-        return self._followed(services.record_team_notified, NoteSerializer)
+        """Tell the team what is known, in the app and as each of them wants to be told."""
+        return self._followed(services.record_team_notified, TeamSerializer)
 
     @extend_schema(request=ActionSerializer, responses=AlertInFullSerializer)
     @action(detail=True, methods=["post"])

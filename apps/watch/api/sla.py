@@ -24,6 +24,8 @@ CHOICES = [str(each) for each in By if each is not By.TENANT]
 
 class SlaQuery(serializers.Serializer[Any]):
     by = serializers.ChoiceField(choices=CHOICES, default="month")
+    team = serializers.UUIDField(required=False, help_text="Of this team: the id of its lead.")
+    rule = serializers.UUIDField(required=False, help_text="Of this rule: a subscription's id.")
     since = serializers.DateTimeField(
         required=False, default_timezone=UTC, help_text="180 days ago, if nothing is said."
     )
@@ -88,6 +90,7 @@ class SlaView(ApiView, APIView):
         figures = selectors.sla(
             by=By(given["by"]), since=given["since"], until=given["until"], now=timezone.now(),
             tenant_ids=[tenant_id], zone=tenant.timezone if tenant else "UTC",
+            team=given.get("team"), rule=given.get("rule"),
         )  # fmt: skip
         answer = {
             "targets": settings.WATCH_SLA, "since": given["since"], "until": given["until"],

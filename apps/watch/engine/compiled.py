@@ -76,7 +76,8 @@ class Counting:
         if getattr(self.rule, "function", "") == "distinct":
             label = text_of(value)
             return None if label is None else Contribution(group, label=label)
-        if type(value) not in (int, float) or abs(value) > LARGEST:
+        # Not abs(value) > LARGEST: a NaN is on neither side of any limit.
+        if type(value) not in (int, float) or not abs(value) <= LARGEST:
             return None
         return Contribution(group, amount=float(value))
 

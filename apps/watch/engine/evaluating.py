@@ -24,7 +24,7 @@ def evaluate(messages: Sequence[Message], index: RuleIndex, *, now: datetime) ->
     batch = _Batch(index)
     for message in messages:
         batch.look_at(message)
-    matches = batch.matches + windows.count(batch.counted)
+    matches = batch.matches + windows.count(batch.counted, batch.broken)
     return matches + quarantine(batch.broken | dict(index.take_broken()), now=now)
 
 

@@ -127,6 +127,17 @@ class RuleIndex:
             return None
 
 
+def watchers_of(rows: Iterable[Any]) -> tuple[dict[UUID, Watcher], dict[UUID, Exception]]:
+    """The watchers of these rows, and what is wrong with those that cannot be made."""
+    watchers, broken = {}, {}
+    for row in rows:
+        try:
+            watchers[row[0]] = watcher_of(row)
+        except Exception as error:  # noqa: BLE001  (whatever is wrong with it, the others go on)
+            broken[row[0]] = error
+    return watchers, broken
+
+
 def rows_in_force(**which: Any) -> Iterable[Any]:
     """Subscriptions in force, as the columns that a watcher is made of."""
     return (

@@ -18,6 +18,10 @@ AHEAD = timedelta(seconds=1)
 """By so much an event may be later than its own id: that one is made first, and in milliseconds."""
 
 
+ANY_TIME = datetime.max.replace(tzinfo=UTC)
+"""Until when to read what is stored: a clock that was ahead stored the future, and is set back."""
+
+
 # Not frozen: one is made for each event, and setting nine frozen fields takes longer than a rule.
 @dataclass(slots=True)
 class Occurrence:

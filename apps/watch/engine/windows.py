@@ -11,6 +11,7 @@ from zlib import crc32
 
 from django.db import connection
 
+from apps.events.deadline import HandlerTimeout
 from apps.watch.matches import Match
 from apps.watch.rules.language import Absence, Pattern
 
@@ -19,6 +20,9 @@ from .compiled import FIRST, THEN, Contribution, Counting, Stepping
 from .index import Watcher
 from .occurrences import Occurrence
 from .tallies import Crossing, completions, crossings
+
+Broken = dict[UUID, Exception]
+"""Subscriptions whose rules raised, and what."""
 
 
 class Counted(NamedTuple):
@@ -51,6 +55,9 @@ class Stored:
     told: bool
     about: dict[str, Any]
 
+
+KEPT_BEYOND = timedelta(days=1)
+"""So much longer than its window an entry stays: what comes late, or again, finds its neighbours."""
 
 LANES = 1024
 _LOCK_CLASS = 7007
@@ -85,15 +92,18 @@ ORDER BY x.number, e.occurred_at, e.event_id, e.part
 _TELL = "UPDATE watch_windowentry SET told = true WHERE id = ANY(%s)"
 
 
-def count(counted: Sequence[Counted]) -> list[Match]:
-    """Add these events to their windows; returns what they, or later ones, complete."""
+def count(counted: Sequence[Counted], broken: Broken) -> list[Match]:
+    """Add these events to their windows; returns what they, or later ones, complete.
+
+    A rule that raises is noted in `broken`; the others go on.
+    """
     if not counted:
         return []
     lock(entry.window for entry in counted)
     _insert(entry for entry in counted if not _opens_expectation(entry))
     expecting.expect([entry for entry in counted if _opens_expectation(entry)])
     expecting.answer([entry for entry in counted if _answers(entry)])
-    return _judge([entry for entry in counted if not _is_absence(entry.watcher)])
+    return _judge([entry for entry in counted if not _is_absence(entry.watcher)], broken)
 
 
 def _is_absence(watcher: Watcher) -> bool:
@@ -156,14 +166,28 @@ class _Look:
         return 1 if isinstance(self.watcher.compiled, Stepping) else None
 
 
-def _judge(counted: Sequence[Counted]) -> list[Match]:
+def _judge(counted: Sequence[Counted], broken: Broken) -> list[Match]:
     looks = list(_looks(counted))
     found = _neighbours(looks)
-    fresh = [(look, c) for n, look in enumerate(looks) for c in _untold(look, found[n])]
+    fresh = [told for n, look in enumerate(looks) for told in _told(look, found[n], broken)]
     with connection.cursor() as cursor:
         if fresh:
-            cursor.execute(_TELL, [[crossing.entry.id for _look, crossing in fresh]])
-    return [telling.of_window(look.watcher, look.group, crossing) for look, crossing in fresh]
+            cursor.execute(_TELL, [[entry_id for entry_id, _match in fresh]])
+    return [match for _entry_id, match in fresh]
+
+
+def _told(look: _Look, entries: Sequence[Stored], broken: Broken) -> list[tuple[int, Match]]:
+    """What is new in a window: the entry that completes it, and what is said of it."""
+    try:
+        return [
+            (crossing.entry.id, telling.of_window(look.watcher, look.group, crossing))
+            for crossing in _untold(look, entries)
+        ]
+    except HandlerTimeout:
+        raise
+    except Exception as error:  # noqa: BLE001  (whatever it is, the others go on)
+        broken[look.watcher.id] = error
+        return []
 
 
 def _looks(counted: Sequence[Counted]) -> Iterator[_Look]:

@@ -13,8 +13,9 @@ from .alerts import (
     watching,
 )
 from .recipients import Recipient, recipients_of, recipients_of_each
-from .sla import By, Figures, sla
+from .sla import By, Figures, sla, sla_in_each_tenant
 from .subscriptions import own_name, subscriptions_about, subscriptions_seen_by
+from .team import active_people, team_of, word_to_team
 
 __all__ = [
     "By",
@@ -22,6 +23,7 @@ __all__ = [
     "Figures",
     "Recipient",
     "Stage",
+    "active_people",
     "alerts",
     "alerts_by_id",
     "events_of",
@@ -32,8 +34,11 @@ __all__ = [
     "recipients_of",
     "recipients_of_each",
     "sla",
+    "sla_in_each_tenant",
     "stages_of",
     "subscriptions_about",
     "subscriptions_seen_by",
+    "team_of",
     "watching",
+    "word_to_team",
 ]

@@ -38,7 +38,7 @@ _KEYS = {
 }
 
 # A late answer is late as soon as it is late, not only once somebody gave it. What was dismissed
-# had nothing to resolve.
+# had nothing to resolve; what went away by itself waited for an answer until then.
 _FIGURES = """
 WITH told AS (
     SELECT {key} AS key, a.status, a.false_positive,
@@ -46,9 +46,9 @@ WITH told AS (
                    - least(a.detected_at, a.first_acknowledged_at))::float AS ack,
            extract(epoch FROM a.resolved_at
                    - least(a.detected_at, a.resolved_at))::float AS done,
-           extract(epoch FROM %(now)s - a.detected_at)::float AS age
+           extract(epoch FROM coalesce(a.resolved_at, %(now)s) - a.detected_at)::float AS age
     FROM watch_alert a {join}
-    WHERE a.detected_at >= %(since)s AND a.detected_at < %(until)s {tenants}
+    WHERE a.detected_at >= %(since)s AND a.detected_at < %(until)s {which}
 )
 SELECT key, count(*),
        count(ack), percentile_cont(0.5) WITHIN GROUP (ORDER BY ack),
@@ -80,6 +80,10 @@ class Answering:
         """The share that was late, in terms of what is tolerated: above 1 the promise is broken."""
         return self.late / self.due / TOLERATED if self.due else 0.0
 
+    @property
+    def percentiles(self) -> dict[str, float | None]:
+        return {"0.5": self.p50_seconds, "0.95": self.p95_seconds}
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
@@ -101,6 +105,15 @@ class Figures:
     def false_positive_burn(self) -> float:
         return float(self.false_positive_share / settings.WATCH_SLA["false_positive_share"])
 
+    @property
+    def burns(self) -> dict[str, float]:
+        """How much of each promise is used up, by its name."""
+        return {
+            "acknowledge": self.acknowledged.burn,
+            "resolve": self.resolved.burn,
+            "false_positives": self.false_positive_burn,
+        }
+
 
 def sla(
     *,
@@ -110,25 +123,54 @@ def sla(
     now: datetime,
     tenant_ids: Collection[UUID] | None,
     zone: str = "UTC",
+    team: UUID | None = None,
+    rule: UUID | None = None,
 ) -> list[Figures]:
-    """The figures of alerts detected in this time; of all tenants when none are named."""
-    facts: dict[str, Any] = {
-        "since": since, "until": until, "now": now, "zone": zone,
-        "tenant_ids": list(tenant_ids or ()),
-        "ack": settings.WATCH_SLA["acknowledge_seconds"],
-        "done": settings.WATCH_SLA["resolve_seconds"],
-    }  # fmt: skip
-    with connection.cursor() as cursor:
-        cursor.execute(_statement(by, tenant_ids), facts)
-        rows = cursor.fetchall()
+    """The figures of alerts detected in this time; of all tenants when none are named.
+
+    Of one team, which is who leads it, or of one rule, which is a subscription, if that is asked.
+    """
+    span = {"since": since, "until": until, "now": now, "zone": zone}
+    which = {"tenant_ids": None if tenant_ids is None else list(tenant_ids), "team": team,
+             "rule": rule}  # fmt: skip
+    rows = _asked(_KEYS[by], by, span | which)
     labels = _labels(by, [row[0] for row in rows if row[0]])
     return [_figures(row, labels.get(row[0], "")) for row in rows]
 
 
-def _statement(by: By, tenant_ids: Collection[UUID] | None) -> str:
+def sla_in_each_tenant(
+    *, by: By, since: datetime, until: datetime, now: datetime
+) -> dict[str, list[Figures]]:
+    """The figures of all teams or rules, by the id of their tenant; nobody's are left out."""
+    key = f"a.tenant_id::text || ' ' || {_KEYS[by]}"
+    span: dict[str, Any] = {"since": since, "until": until, "now": now, "zone": "UTC"}
+    found: dict[str, list[Figures]] = {}
+    for row in _asked(key, by, span):
+        if row[0]:
+            tenant_id, own = row[0].split(" ")
+            found.setdefault(tenant_id, []).append(_figures((own, *row[1:]), own))
+    return found
+
+
+def _asked(key: str, by: By, facts: dict[str, Any]) -> list[tuple[Any, ...]]:
+    facts |= {
+        "ack": settings.WATCH_SLA["acknowledge_seconds"],
+        "done": settings.WATCH_SLA["resolve_seconds"],
+    }
     join = "LEFT JOIN watch_alertwatcher w ON w.alert_id = a.id" if by is By.RULE else ""
-    tenants = "" if tenant_ids is None else "AND a.tenant_id = ANY(%(tenant_ids)s::uuid[])"
-    return _FIGURES.format(key=_KEYS[by], join=join, tenants=tenants)
+    which = "".join(words for name, words in _WHICH.items() if facts.get(name) is not None)
+    with connection.cursor() as cursor:
+        cursor.execute(_FIGURES.format(key=key, join=join, which=which), facts)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+_WHICH = {
+    "tenant_ids": " AND a.tenant_id = ANY(%(tenant_ids)s::uuid[])",
+    "team": " AND a.team_lead_id = %(team)s",
+    "rule": " AND EXISTS (SELECT FROM watch_alertwatcher of WHERE of.alert_id = a.id"
+    " AND of.subscription_id = %(rule)s)",
+}
 
 
 def _figures(row: tuple[Any, ...], label: str) -> Figures:

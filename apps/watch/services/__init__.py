@@ -4,7 +4,7 @@ from .change_policy import remove_step, save_step
 from .escalate import escalate_due
 from .fire import fire_due
 from .follow_up import record_action, record_root_cause, record_team_notified
-from .purge import purge_windows
+from .purge import looked_at_until, purge_windows
 from .raise_alerts import raise_alerts
 from .rebuild import rebuild, rebuild_due
 from .seed import seed_defaults, seed_tenant
@@ -31,6 +31,7 @@ __all__ = [
     "explain_rule",
     "explain_subscription",
     "fire_due",
+    "looked_at_until",
     "purge_windows",
     "raise_alerts",
     "rebuild",

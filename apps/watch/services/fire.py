@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from apps.events import selectors
+from apps.events.failpoints import reach
 from apps.watch.engine import telling
 from apps.watch.engine.compiled import THEN, Stepping
-from apps.watch.engine.index import Watcher, rows_in_force, watcher_of
-from apps.watch.engine.occurrences import of_stored
+from apps.watch.engine.index import Watcher, rows_in_force, watchers_of
+from apps.watch.engine.occurrences import ANY_TIME, of_stored
+from apps.watch.engine.quarantine import quarantine
 from apps.watch.matches import Match
 from apps.watch.models import Expectation
 
@@ -30,7 +32,9 @@ def fire_due(*, now: datetime) -> int:
     while True:
         with transaction.atomic():
             due = _claim(now)
-            fired += _settle(due, now)
+            reach("absence.claimed")
+            fired += _settle(due, now) if due else 0
+        reach("absence.committed")
         if len(due) < BATCH:
             return fired
 
@@ -41,20 +45,31 @@ def _claim(now: datetime) -> list[Expectation]:
 
 
 def _settle(due: Sequence[Expectation], now: datetime) -> int:
-    watchers = _watchers({row.subscription_id for row in due})
+    watchers, broken = watchers_of(rows_in_force(pk__in={row.subscription_id for row in due}))
     matches = []
     for row in due:
-        watcher = watchers.get(row.subscription_id)
-        row.state, row.settled_at = _outcome(row, watcher), now
-        if watcher and row.state == State.FIRED:
-            matches.append(_silence(row, watcher))
+        matches += _judged(row, watchers.get(row.subscription_id), broken)
+        row.settled_at = now
+    reach("absence.judged")
     Expectation.objects.bulk_update(due, ["state", "settled_at"])
-    raise_alerts(matches, now=now)
+    reach("absence.settled")
+    raise_alerts(matches + quarantine(broken, now=now), now=now)
+    reach("absence.before_commit")
     return len(matches)
 
 
-def _watchers(ids: set[UUID]) -> dict[UUID, Watcher]:
-    return {row[0]: watcher_of(row) for row in rows_in_force(pk__in=ids)} if ids else {}
+def _judged(
+    row: Expectation, watcher: Watcher | None, broken: dict[UUID, Exception]
+) -> list[Match]:
+    """What is told of a row whose time is over. A rule that raises waits for nothing any more."""
+    try:
+        row.state = _outcome(row, watcher)
+        return [_silence(row, watcher)] if watcher and row.state == State.FIRED else []
+    except DatabaseError:
+        raise
+    except Exception as error:  # noqa: BLE001  (whatever it is, the others go on)
+        broken[row.subscription_id], row.state = error, State.DROPPED
+        return []
 
 
 def _outcome(row: Expectation, watcher: Watcher | None) -> State:
@@ -71,14 +86,15 @@ def _came(row: Expectation, watcher: Watcher) -> bool:
         tenant_id=watcher.tenant_id,
         event_types=[compiled.rule.then.event_type],
         since=row.occurred_at,
-        until=row.due_at,
+        until=ANY_TIME,
         aggregate_id=None if compiled.rule.group_by else row.group_value,
     )
+    events = (of_stored(happened) for happened in stored if happened.event_id != row.event_id)
     return any(
         made.part == THEN and made.group == row.group_value
-        for happened in stored
-        if happened.event_id != row.event_id
-        for made in compiled.contributions(of_stored(happened))
+        for event in events
+        if event.occurred_at <= row.due_at
+        for made in compiled.contributions(event)
     )
 
 

@@ -1,12 +1,21 @@
 """Between acknowledging and resolving: the cause, the team, and what was done."""
 
+from collections.abc import Collection
 from datetime import datetime
+from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from ..errors import NothingSaid
+from apps.accounts import selectors as accounts
+from apps.events.context import current
+from apps.events.outbox import publish
+
+from ..errors import NotAColleague, NothingSaid
+from ..events import AlertTeamNotified
 from ..models import Alert, AlertHistory
+from ..selectors import active_people, team_of
 from .remember import remember
 from .settle import held_open
 
@@ -24,13 +33,47 @@ def record_root_cause(*, alert: Alert, root_cause: str, now: datetime | None = N
 
 
 @transaction.atomic
-def record_team_notified(*, alert: Alert, note: str = "", now: datetime | None = None) -> Alert:
-    """Say that the team knows. The first time counts, and every time is remembered."""
+def record_team_notified(
+    *,
+    alert: Alert,
+    note: str = "",
+    recipient_ids: Collection[UUID] | None = None,
+    now: datetime | None = None,
+) -> Alert:
+    """Tell the team, or these colleagues, and remember it. The first time counts."""
     now, alert = now or timezone.now(), held_open(alert.pk)
+    told = _others(alert) if recipient_ids is None else _colleagues(alert, recipient_ids)
     alert.team_notified_at = alert.team_notified_at or now
     alert.save(update_fields=["team_notified_at"])
-    remember(alert, Kind.TEAM_NOTIFIED, at=now, note=note)
+    word = _word(alert, note.strip(), told)
+    remember(
+        alert, Kind.TEAM_NOTIFIED, at=now, note=word.note, number=word.number,
+        recipient_ids=[str(user_id) for user_id in told], channels=list(word.channels),
+    )  # fmt: skip
+    publish(word)
     return alert
+
+
+def _word(alert: Alert, note: str, told: Collection[UUID]) -> AlertTeamNotified:
+    before = AlertHistory.objects.filter(alert=alert, kind=Kind.TEAM_NOTIFIED).count()
+    return AlertTeamNotified(
+        alert_id=alert.pk, severity=alert.severity, case_id=alert.case_id,
+        event_type=alert.event_type, message=alert.message, number=before + 1,
+        told_by=current().actor, note=note, recipient_ids=tuple(told),
+        channels=tuple(settings.WATCH_TEAM_CHANNELS),
+    )  # fmt: skip
+
+
+def _others(alert: Alert) -> list[UUID]:
+    """The team without whoever tells them."""
+    team = accounts.users_by_id(team_of(alert))
+    return sorted(user.pk for user in team if user.email != current().actor)
+
+
+def _colleagues(alert: Alert, user_ids: Collection[UUID]) -> list[UUID]:
+    if not set(user_ids) <= active_people(alert):
+        raise NotAColleague
+    return sorted(set(user_ids))
 
 
 @transaction.atomic

@@ -59,12 +59,18 @@ def _seed(user: Any, default: Default, given: SeededDefault | None) -> bool:
 
 def _renew(given: SeededDefault, wanted: Settings) -> bool:
     subscription = given.subscription
-    if subscription is None or fingerprint(subscription) != given.fingerprint:
+    if subscription is None or _is_their_own(subscription, given):
         return False
     change_subscription(subscription=subscription, **wanted)
     before, given.fingerprint = given.fingerprint, fingerprint(subscription)
     given.save(update_fields=["fingerprint"])
     return before != given.fingerprint
+
+
+def _is_their_own(subscription: Subscription, given: SeededDefault) -> bool:
+    """Whether somebody changed it, or gave it to somebody else."""
+    other = subscription.user_id != given.user_id
+    return other or fingerprint(subscription) != given.fingerprint
 
 
 def _settings(default: Default, language: str) -> Settings:

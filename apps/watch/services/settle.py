@@ -107,7 +107,8 @@ def resolve(
 
 def _settle(alert: Alert, by: "User | None", now: datetime, *, false_positive: bool) -> None:
     alert.settled_by, alert.false_positive = by, false_positive
-    _looked_at(alert, now)
+    if by is not None:  # What went away by itself was looked at by nobody.
+        _looked_at(alert, now)
     alert.save()
     call_off([alert.pk], now=now)
 

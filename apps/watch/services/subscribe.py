@@ -36,6 +36,7 @@ def subscribe(
 @transaction.atomic
 def change_subscription(*, subscription: Subscription, **changes: Any) -> Subscription:
     """Change a subscription. Another rule begins anew, with what is stored of the past."""
+    _hold(subscription)
     before = _what_is_watched(subscription)
     for name, value in changes.items():
         setattr(subscription, name, value)
@@ -53,11 +54,18 @@ def change_subscription(*, subscription: Subscription, **changes: Any) -> Subscr
 def release_from_quarantine(*, subscription: Subscription) -> Subscription:
     """Let a rule that was set aside try again."""
     with transaction.atomic():
+        _hold(subscription)
         subscription.revision += 1
         _watch_from_now(subscription)
         subscription.save()
         _rebuild_on_commit(subscription)
     return subscription
+
+
+def _hold(subscription: Subscription) -> None:
+    """Make it what it is now: the watch may have set it aside since somebody looked at it."""
+    rows = Subscription.across_tenants.select_for_update(no_key=True)
+    subscription.refresh_from_db(from_queryset=rows)
 
 
 def unsubscribe(*, subscription: Subscription) -> None:

@@ -13,7 +13,7 @@ from apps.events import selectors as events
 from apps.watch.engine.compiled import Compiled, Plain, compile_rule
 from apps.watch.engine.explaining import Explained, explain_event
 from apps.watch.engine.index import Watcher
-from apps.watch.engine.occurrences import of_stored
+from apps.watch.engine.occurrences import ANY_TIME, of_stored
 from apps.watch.engine.trying import Trial, folded
 from apps.watch.errors import EventNotStored, NothingToWatch
 from apps.watch.matches import Match
@@ -56,7 +56,7 @@ def try_rule(
         tenant_id=tenant_id,
         event_types=watcher.event_types,
         since=watcher.since - _span(watcher.compiled),
-        until=now,
+        until=ANY_TIME,
     )
     for happened in islice(stored, most):
         trial.look_at(of_stored(happened))

@@ -1,4 +1,4 @@
-"""Axiom watches itself: what is wrong becomes an alert like any other."""
+"""Axiom watches itself: what is wrong becomes an alert like any other, until it is gone."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -18,24 +18,35 @@ from ..matches import Match
 from ..models import Alert
 from ..system import Sign
 from .raise_alerts import raise_alerts
+from .resolve_gone import resolve_gone
 
 Told = tuple[UUID, Sign]
 
 
 def watch_system(*, now: datetime) -> int:
-    """Raise an alert for everything that is wrong now; returns how many signs there were."""
+    """Raise an alert for everything that is wrong now, and resolve those of what is gone.
+
+    Returns how many signs were news.
+    """
     with translation.override(settings.LANGUAGE_CODE):
-        told = [*_of_platform(_signs(now)), *_of_letters()]
-    matches = [_match(tenant_id, sign, now) for tenant_id, sign in told]
-    raise_alerts(matches, now=now)
-    return len(matches)
+        signs, judged = _signs(now)
+        found = [*_of_platform(signs), *_of_letters()]
+        news = [told for told in found if not _is_known(*told)]
+        raise_alerts([_match(tenant_id, sign, now) for tenant_id, sign in news], now=now)
+        resolve_gone(
+            judged | {system.DEAD_LETTER},
+            present={(tenant_id, sign.kind, sign.place) for tenant_id, sign in found},
+            now=now,
+        )
+    return len(news)
 
 
-def _signs(now: datetime) -> list[Sign]:
+def _signs(now: datetime) -> tuple[list[Sign], set[str]]:
+    """What is wrong, and of which kinds we can say so at all."""
     try:
-        return list(system.signs(events.health(now)))
+        return list(system.signs(events.health(now))), {system.UNREACHABLE, *system.MEASURED}
     except (redis.RedisError, BusUnavailable) as error:
-        return [system.unreachable(type(error).__name__)]
+        return [system.unreachable(type(error).__name__)], {system.UNREACHABLE}
 
 
 def _of_platform(signs: Iterable[Sign]) -> Iterator[Told]:
@@ -64,12 +75,13 @@ def _of_letters() -> Iterator[Told]:
         if tenant_id not in known and platform is None:
             platform = _platform_tenants()
         for each in [tenant_id] if tenant_id in known else platform or []:
-            if not _is_known(each, sign):
-                yield each, sign
+            yield each, sign
 
 
 def _is_known(tenant_id: UUID, sign: Sign) -> bool:
     """Whether these very letters were told before: as long as none is added, once is enough."""
+    if sign.at is None:
+        return False
     alerts = Alert.across_tenants.filter(
         tenant_id=tenant_id,
         event_type=sign.kind,

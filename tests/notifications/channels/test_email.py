@@ -4,7 +4,7 @@ import boto3
 import httpx
 import pytest
 
-from apps.notifications.channels import email
+from apps.notifications.channels import Word, email
 from axiom.embedded.state import free_port
 
 from .conftest import MESSAGE
@@ -40,6 +40,15 @@ def test_an_escalation_and_a_digest_say_what_they_are(mails, message):
     email.send(message(is_digest=True, alerts=MESSAGE.alerts * 2))
     assert mails.got[0]["Subject"].strip().startswith("[CRITICAL] Nobody has acknowledged: Cash")
     assert mails.got[1]["Subject"] == "2 alerts in Acme"
+
+
+def test_a_word_to_the_team_says_who_says_what(mails, message):
+    email.send(message(word=Word("alice@acme.example", "Paid <twice>.")))
+    (mail,) = mails.got
+    assert mail["Subject"].strip().startswith("[CRITICAL] For the team: Cash")
+    text = mail.get_body(("plain",)).get_content().replace("\r\n", "\n")
+    assert text.startswith("alice@acme.example tells the team of this alert.\n\nPaid <twice>.\n")
+    assert "<p>Paid &lt;twice&gt;.</p>" in mail.get_body(("html",)).get_content()
 
 
 def test_a_line_break_in_a_text_makes_no_header(mails, message):

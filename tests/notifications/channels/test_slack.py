@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from apps.notifications.channels import slack
+from apps.notifications.channels import Word, slack
 from axiom.embedded.state import free_port
 from tests.notifications.peers import Answer, elapsed
 
@@ -24,6 +24,14 @@ def test_the_blocks_have_the_colour_of_the_severity_and_a_button(peer, message):
         MESSAGE.alert.acknowledge_link,
         MESSAGE.alert.link,
     ]
+
+
+def test_a_word_to_the_team_stands_above_the_alert_and_calls_nobody(peer, message):
+    slack.send(message(url=peer.url, word=Word("alice@acme.example", "<!channel> Paid twice.")))
+    posted = peer.asked[0].json
+    assert posted["text"].startswith("[CRITICAL] For the team: Cash")
+    said = posted["attachments"][0]["blocks"][0]["text"]["text"]
+    assert said == "alice@acme.example: &lt;!channel&gt; Paid twice."
 
 
 def test_a_title_cannot_call_everybody(peer, message):

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from apps.notifications.channels import sms
+from apps.notifications.channels import Word, sms
 from axiom.embedded.state import free_port
 
 
@@ -31,6 +31,12 @@ def test_it_is_one_line_of_a_bearable_length(message):
     assert text.startswith("[CRITICAL] Cash of 한빛섬유 <회생> & Co is low.")
     assert "\n" not in text
     assert len(sms.text_of(message(alerts=message().alerts, level=1))) <= sms.LONGEST
+
+
+def test_a_word_to_the_team_fits_too(message):
+    text = sms.text_of(message(word=Word("alice@acme.example", "Paid twice.")))
+    assert text.startswith("[CRITICAL] For the team: Cash of 한빛섬유")
+    assert "alice@acme.example: Paid twice." in text
 
 
 def test_a_number_that_is_none_is_refused_for_good(sns, message):

@@ -7,7 +7,7 @@ from email.utils import formatdate
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from apps.notifications.channels import webhook
+from apps.notifications.channels import Word, webhook
 from apps.notifications.channels.message import answered
 from apps.notifications.channels.webhook import address
 from apps.notifications.channels.webhook.address import AddressRefused, checked
@@ -33,6 +33,21 @@ def test_the_reader_verifies_the_signature(peer, now_message):
     assert (data["type"], data["data"]["alerts"][0]["severity"]) == ("alert.triggered", "CRITICAL")
     assert asked.headers["webhook-id"] == MESSAGE.key
     assert asked.headers["host"] == f"127.0.0.1:{peer.port}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "word"),
+    [
+        ({}, "alert.triggered", None),
+        ({"level": 1}, "alert.escalated", None),
+        ({"is_digest": True}, "alert.digest", None),
+        ({"word": Word("alice", "Paid twice.")}, "alert.team_notified",
+         {"by": "alice", "note": "Paid twice."}),
+    ],
+)  # fmt: skip
+def test_it_says_what_it_is(message, changes, kind, word):
+    told = webhook.content(message(**changes))
+    assert (told["type"], told["data"]["word"]) == (kind, word)
 
 
 def test_while_a_secret_is_replaced_both_are_good_and_no_third(peer, now_message):

@@ -83,7 +83,8 @@ def said(db):
 def published():
     from apps.events.models import OutboxEvent
 
-    rows = OutboxEvent.objects.filter(event_type__in=["ALERT_TRIGGERED", "ALERT_ESCALATED"])
+    types = ["ALERT_TRIGGERED", "ALERT_ESCALATED", "ALERT_TEAM_NOTIFIED"]
+    rows = OutboxEvent.objects.filter(event_type__in=types)
     return [Message.of_fields("axiom:events", "1-0", _fields(row)) for row in rows.order_by("seq")]
 
 

@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from apps.events.context import acting
 from apps.notifications.models import Delivery, Notification
 from apps.notifications.services import dispatch, set_muted
-from apps.watch.services import acknowledge, escalate_due, resolve
+from apps.watch.services import acknowledge, escalate_due, record_team_notified, resolve
 
 from .conftest import NOON, at, published
 
@@ -88,6 +88,59 @@ def test_an_escalation_that_somebody_overtook_tells_nobody(
     acknowledge(alert=raised, by=alice, now=at(1))
     said(at(1))
     assert deliveries(level=1) == {}
+
+
+@pytest.fixture
+def tells_the_team(acme, alice, said):
+    """Alice tells the team about an alert, and everybody is told."""
+
+    def tell(alert, note="", hours=0.2):
+        with acting(tenant_id=acme.pk, actor=alice.email):
+            record_team_notified(alert=alert, note=note, now=at(hours))
+        return said(at(hours))
+
+    return tell
+
+
+def test_the_team_is_told_what_a_colleague_knows(
+    alice, bob, alert, subscribe, deliveries, tells_the_team
+):
+    raised = alert(subscribe(), subscribe("in_app", user=bob))
+    tells_the_team(raised, "Paid twice.")
+    told = Notification.across_tenants.filter(kind="team").get()
+    assert (told.recipient, told.title) == (bob, "For the team: Cash of c1 is low.")
+    assert told.body == "alice@acme.example: Paid twice."
+    assert set(deliveries(turn=Delivery.WORDS + 1)) == {("in_app", "bob"), ("email", "bob")}
+
+
+def test_each_word_is_told_once_and_the_next_one_too(bob, alert, subscribe, tells_the_team):
+    raised = alert(subscribe("in_app", user=bob))
+    first = tells_the_team(raised, "One.")
+    dispatch(first, now=at(0.3))
+    tells_the_team(raised, "Two.", hours=0.4)
+    bodies = Notification.across_tenants.filter(kind="team").order_by("number")
+    assert [row.body.split(": ")[1] for row in bodies] == ["One.", "Two."]
+
+
+def test_a_word_about_an_alert_that_was_settled_meanwhile_tells_nobody(
+    acme, alice, bob, alert, subscribe, said
+):
+    raised = alert(subscribe("in_app", user=bob))
+    with acting(tenant_id=acme.pk, actor=alice.email):
+        record_team_notified(alert=raised, now=at(0.1))
+        resolve(alert=raised, by=alice, root_cause="x", now=at(0.2))
+    said(at(0.3))
+    assert not Notification.across_tenants.filter(kind="team").exists()
+
+
+def test_the_team_prefers_its_own_channels_and_a_word_waits_for_no_digest(
+    bob, alert, subscribe, deliveries, prefer, tells_the_team
+):
+    prefer(bob, low=["email"], digest="daily")
+    tells_the_team(alert(subscribe("in_app", user=bob), severity="LOW"), "Look.")
+    assert {key: row.state for key, row in deliveries(turn=Delivery.WORDS + 1).items()} == {
+        ("email", "bob"): "waiting"
+    }
 
 
 def test_each_is_told_in_their_own_language(alice, bob, alert, subscribe, said):

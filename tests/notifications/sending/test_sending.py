@@ -13,7 +13,7 @@ from apps.notifications.models import Delivery, DeliveryAttempt, Endpoint, Lane
 from apps.notifications.services import deliver_due, purge_deliveries, resend, set_muted, sweep
 from apps.notifications.services.claim import Wait, claim
 from apps.notifications.services.settle import back_off
-from apps.watch.services import acknowledge, escalate_due
+from apps.watch.services import acknowledge, escalate_due, record_team_notified
 from tests.notifications.peers import Answer
 from tests.programs import eventually
 
@@ -55,6 +55,17 @@ def test_a_mail_goes_out_once(alert, subscribe, alice, deliveries):
     row = deliveries()["email", "alice"]
     assert (row.state, row.attempts, tries(row)) == ("sent", 1, [("sent", "")])
     assert row.peer_id == f"<{row.pk}@localhost>"
+
+
+def test_a_word_to_the_team_goes_out_with_what_a_colleague_says(acme, alice, dana, alert, said):
+    raised = alert(None)
+    with acting(tenant_id=acme.pk, actor=alice.email):
+        record_team_notified(alert=raised, note="Paid twice.", recipient_ids=[dana.pk])
+    said(at(0.05))
+    deliver("email")
+    (mine,) = [each for each in mail.outbox if each.to == ["Dana <dana@acme.example>"]]
+    assert mine.subject == "[HIGH] For the team: Cash of c1 is low."
+    assert "alice@acme.example tells the team of this alert.\n\nPaid twice.\n" in mine.body
 
 
 def test_what_fails_waits_longer_each_time_and_then_it_failed(

@@ -9,7 +9,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from slack_sdk.webhook import WebhookClient
 
-from ..message import Address, Message, Outcome, Told, again, answered, never
+from ..message import Address, Message, Outcome, Told, Word, again, answered, never
 
 # Slack knows no key: what is sent twice is shown twice.
 REPEATABLE = False
@@ -58,10 +58,21 @@ def content(message: Message) -> dict[str, Any]:
         return {
             "text": _escaped(message.render("slack.txt").strip()),
             "attachments": [
-                {"color": COLOURS.get(each.severity, ""), "blocks": _blocks(each)}
+                {
+                    "color": COLOURS.get(each.severity, ""),
+                    "blocks": [*_said(message.word), *_blocks(each)],
+                }
                 for each in message.alerts
             ],
         }
+
+
+def _said(word: Word | None) -> list[dict[str, Any]]:
+    """What a colleague has to say, above the alert."""
+    if word is None:
+        return []
+    text = f"{word.by}: {word.note}" if word.note else word.by
+    return [{"type": "section", "text": _markdown(_escaped(text))}]
 
 
 def _blocks(told: Told) -> list[dict[str, Any]]:

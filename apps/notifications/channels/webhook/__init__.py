@@ -1,6 +1,7 @@
 """To a program of the tenant's: JSON, signed as Standard Webhooks says."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from django.conf import settings
@@ -52,13 +53,13 @@ def headers(message: Message, body: bytes) -> dict[str, str]:
 
 
 def content(message: Message) -> dict[str, Any]:
-    kind = "alert.escalated" if message.level else "alert.triggered"
     return {
-        "type": "alert.digest" if message.is_digest else kind,
+        "type": _kind(message),
         "timestamp": message.sent_at.isoformat(),
         "data": {
             "tenant": message.tenant,
             "level": message.level,
+            "word": asdict(message.word) if message.word else None,
             "alerts": [
                 {
                     "id": told.id,
@@ -74,3 +75,11 @@ def content(message: Message) -> dict[str, Any]:
             ],
         },
     }
+
+
+def _kind(message: Message) -> str:
+    if message.is_digest:
+        return "alert.digest"
+    if message.word:
+        return "alert.team_notified"
+    return "alert.escalated" if message.level else "alert.triggered"
