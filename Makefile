@@ -4,7 +4,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint types messages format bench faults demo-reset lock
+.PHONY: help install run test lint types messages format bench faults demo-reset demo-break demo-mend lock
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[36mmake %-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,12 @@ bench: install ## Measure Axiom; ONLY=name measures one thing
 
 demo-reset: install ## Empty the demo's data and load it anew
 	@$(PY) manage.py embedded exec sh -c '$(PY) manage.py migrate --no-input --verbosity 0 && $(PY) manage.py demo reset'
+
+demo-break: install ## Let a consumer fail, for the tour of the README
+	@$(PY) manage.py embedded exec $(PY) manage.py demo break
+
+demo-mend: install ## Take that back
+	@$(PY) manage.py embedded exec $(PY) manage.py demo mend
 
 lint: install ## Check style and types
 	@$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check .

@@ -1,7 +1,8 @@
 """Loads and empties the demo's data; every app brings its own in a module `demo`.
 
 A `demo.py` has `load()`, which may be called again, and where it keeps rows that belong to no
-tenant also `clear()`. Rows of the demo's tenants are emptied here, whoever made them.
+tenant also `clear()`. Rows of the demo's tenants are emptied here, whoever made them. One that can
+show what failing looks like has `break_something()` and `mend()`.
 """
 
 import importlib
@@ -47,10 +48,30 @@ def reset() -> None:
     """Empty the demo's data and load it anew."""
     _refuse_in_production()
     with transaction.atomic():
+        mend()
         for module in reversed(list(_modules())):
             if hasattr(module, "clear"):
                 module.clear()
         load()
+
+
+def break_something() -> None:
+    """Let a consumer fail, so that there is something to triage."""
+    _refuse_in_production()
+    _all("break_something")
+
+
+def mend() -> None:
+    """Take back whatever was broken."""
+    _refuse_in_production()
+    _all("mend")
+
+
+def _all(name: str) -> None:
+    with transaction.atomic():
+        for module in _modules():
+            if hasattr(module, name):
+                getattr(module, name)()
 
 
 def empty_tenants(tenants: Iterable[models.Model]) -> None:

@@ -2,9 +2,13 @@
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import IntegrityError
 from django.test import Client
 
 from apps.accounts.models import Membership, Tenant, User
+from apps.events.context import acting
+from apps.notifications.models import Notification
+from apps.notifications.services import Notice, notify
 from axiom import demo
 from axiom.roles import Role
 
@@ -58,3 +62,23 @@ def test_production_refuses_the_demo(settings):
         with pytest.raises(CommandError, match="not for production"):
             call_command("demo", action)
     assert not User.objects.exists()
+
+
+@pytest.fixture
+def mended():
+    yield
+    demo.mend()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_the_demo_breaks_fails_until_it_is_mended(acme, alice, mended):
+    about = {"event_type": "CASE_CREATED"}
+    with acting(tenant_id=acme.pk):
+        call_command("demo", "break")
+        notify([Notice([alice.pk], "other", "alert", "Something else")])
+        with pytest.raises(IntegrityError):
+            notify([Notice([alice.pk], "case", "alert", "A new case", facts=about)])
+        call_command("demo", "mend")
+        notify([Notice([alice.pk], "case", "alert", "A new case", facts=about)])
+
+        assert Notification.objects.count() == 2

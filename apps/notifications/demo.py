@@ -8,6 +8,7 @@ import random
 from datetime import datetime, time, timedelta
 from typing import Any
 
+from django.db import connection
 from django.utils import timezone
 
 from apps.accounts import selectors as accounts
@@ -70,3 +71,28 @@ def _try(
     return DeliveryAttempt(
         delivery=row, began_at=at, outcome=outcome, said=said, seconds=chance.uniform(0.05, 0.6)
     )
+
+
+# As somebody's migration might: from now on no inbox takes word of a new case. NOT VALID leaves
+# alone what stands there already.
+_BREAK = """
+ALTER TABLE notifications_notification DROP CONSTRAINT IF EXISTS broken_by_the_demo;
+ALTER TABLE notifications_notification ADD CONSTRAINT broken_by_the_demo
+    CHECK (facts ->> 'event_type' IS DISTINCT FROM 'CASE_CREATED') NOT VALID;
+"""
+_MEND = "ALTER TABLE notifications_notification DROP CONSTRAINT IF EXISTS broken_by_the_demo"
+
+
+def break_something() -> None:
+    """Let a consumer fail, for the tour: the events that it cannot handle become dead letters."""
+    _run(_BREAK)
+
+
+def mend() -> None:
+    """Take back what `break_something` did."""
+    _run(_MEND)
+
+
+def _run(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)

@@ -9,6 +9,7 @@ from axiom.roles import Role
 from . import services
 from .models import Subscription
 
+EVERY_ONE = {"type": "always"}
 LARGE = {"type": "threshold", "field": "amount", "operator": ">=", "threshold": 10_000_000}
 SMALL = {"type": "threshold", "field": "amount", "operator": ">=", "threshold": 10_000}
 BELOW = {
@@ -21,6 +22,7 @@ SUBSCRIPTIONS: list[tuple[str, list[tuple[str, Role, list[str], dict[str, Any], 
         "hanbit",
         [
             ("천만 원 이상 지급", Role.MANAGER, ["PAYMENT_DUE"], LARGE, "HIGH"),
+            ("새 사건", Role.ADMIN, ["CASE_CREATED"], EVERY_ONE, "MEDIUM"),
             ("현금 부족", Role.ADMIN, ["CASH_LOW"], BELOW, "CRITICAL"),
             (
                 "한 사건에 하루 세 번 이상 상태 변경",
@@ -46,6 +48,7 @@ SUBSCRIPTIONS: list[tuple[str, list[tuple[str, Role, list[str], dict[str, Any], 
     (
         "harbor",
         [
+            ("New cases", Role.ADMIN, ["CASE_CREATED"], EVERY_ONE, "MEDIUM"),
             ("Payments of ten thousand and more", Role.MANAGER, ["PAYMENT_DUE"], SMALL, "HIGH"),
             (
                 "More than fifty thousand due in a week",

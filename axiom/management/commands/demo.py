@@ -1,4 +1,4 @@
-"""Loads the demo's data, or empties and loads it anew."""
+"""Loads the demo's data, empties and loads it anew, or breaks something for the tour."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -9,10 +9,10 @@ from axiom import demo
 
 
 class Command(BaseCommand):
-    help = "Load the demo's companies and people, or empty them and begin anew."
+    help = "Load the demo, begin it anew, or let a consumer fail and mend it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("action", choices=["load", "reset"])
+        parser.add_argument("action", choices=["load", "reset", "break", "mend"])
         parser.add_argument(
             "--once", action="store_true", help="not where it was loaded before, even if emptied"
         )
@@ -27,6 +27,12 @@ class Command(BaseCommand):
         if action == "reset":
             demo.reset()
             return "The demo's data is as new."
+        if action == "break":
+            demo.break_something()
+            return "Notifications of new cases now fail. Open a case, and mend it afterwards."
+        if action == "mend":
+            demo.mend()
+            return "Notifications work again. Redrive what failed meanwhile."
         if once and not demo.load_once():
             return "The demo was loaded here before."
         if not once:
