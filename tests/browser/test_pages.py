@@ -4,6 +4,8 @@ import pytest
 from django.contrib import admin
 from django.urls import reverse
 
+from . import pictures, reading
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 OWN_PAGES = [
@@ -47,12 +49,23 @@ def test_no_page_complains_or_is_wider_than_the_window(
 ):
     window = visit(width=width, color_scheme=scheme, locale=locale)
     window.log_in(root)
-    wide = []
+    wide, unreadable = [], {}
     for path in [*console_pages(), *OUTSIDE]:
         assert window.open(path) == 200, path
         wide += [path] if window.is_wider_than_the_window() else []
+        unreadable |= {path: found} if (found := reading.obstacles(window)) else {}
+        pictures.keep(window, path)
         assert window.complaints == [], path
     assert wide == []
+    assert unreadable == {}
+
+
+@pytest.mark.parametrize("path", ["/", "/api/docs/", "/nowhere"])
+def test_pages_outside_the_console_have_no_script_in_them(visit, path):
+    window = visit()
+    window.open(path)
+    written = "scripts => scripts.filter(each => each.textContent.trim()).length"
+    assert window.page.eval_on_selector_all("script:not([src])", written) == 0
 
 
 def test_a_member_finds_every_entry_of_the_sidebar_open(visit, staff):
