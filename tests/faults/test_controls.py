@@ -1,13 +1,25 @@
 """The harness itself is tested: with a guarantee switched off it must find what breaks."""
 
+import re
 import signal
+from pathlib import Path
 
-from .harness import wait_until
+import apps.events
+
+from .harness import CONSUMER_POINTS, RELAY_POINTS, wait_until
+from .worker import BATCH
 
 FEW = 1_500
+AN_HOUR = 3_600
 NOTHING_LEASED = """
 SELECT NOT EXISTS (SELECT FROM event_outbox WHERE status = 'PROCESSING' AND locked_until > now())
 """
+
+
+def test_something_dies_at_every_failpoint():
+    code = Path(apps.events.__file__).parent.rglob("*.py")
+    points = {name for file in code for name in re.findall(r'reach\("(.+?)"\)', file.read_text())}
+    assert points == {*RELAY_POINTS, *CONSUMER_POINTS}
 
 
 def test_without_the_inbox_effects_come_twice(plant):
@@ -51,11 +63,14 @@ def test_without_fences_a_relay_settles_what_another_one_holds(plant):
 
 
 def test_without_looking_at_what_is_in_flight_events_overtake_each_other(plant):
-    plant.without = ("no_order",)
+    plant.without, plant.left_alone = ("no_order",), AN_HOUR
     plant.publish(FEW)
-    first = plant.add("relay", sleeps_at="relay.claimed")
-    wait_until(lambda: first.asleep, "sleep")
-    plant.start(relay=1, ordered=1, spread=1)
+    sleeper = plant.add("relay", sleeps_at="relay.claimed")
+    wait_until(lambda: sleeper.asleep, "sleep")
+    plant.start(relay=1)
+    wait_until(lambda: not plant.in_outbox("PENDING"), "everything else sent")
+    sleeper.signal(signal.SIGCONT)
+    plant.start(ordered=1, spread=1)
 
     verdict = plant.finish()
     assert verdict.overtaken_on_stream
@@ -63,13 +78,16 @@ def test_without_looking_at_what_is_in_flight_events_overtake_each_other(plant):
 
 
 def test_without_a_leader_handlers_see_events_overtake_each_other(plant):
-    plant.without = ("no_leader",)
+    plant.without, plant.left_alone = ("no_leader",), AN_HOUR
     plant.publish(FEW)
     sleeper = plant.add("ordered", sleeps_at="consumer.read")
-    plant.start(relay=1, spread=1)
+    wait_until(lambda: plant.hears(sleeper), "a heartbeat")
+    plant.start(relay=1)
     # It holds the first events of every counter: whoever comes now reads later ones.
     wait_until(lambda: sleeper.asleep, "sleep")
-    plant.start(ordered=2)
+    plant.start(ordered=1, spread=1)
+    wait_until(lambda: plant.backlog() <= BATCH, "everything else handled")
+    sleeper.signal(signal.SIGCONT)
 
     verdict = plant.finish()
     assert verdict.overtaken
