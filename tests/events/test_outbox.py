@@ -8,7 +8,7 @@ import redis
 from django.db import connection, transaction
 
 from apps.accounts.models import Tenant
-from apps.events import keys
+from apps.events import keys, nudging
 from apps.events.errors import (
     EventRefused,
     EventWithoutTenant,
@@ -94,8 +94,19 @@ def test_many_events_are_one_statement_and_keep_their_order(
     assert list(stored) == ids
 
 
+@pytest.fixture
+def nobody_nudged(redis_client):
+    """What tests before this one said to Redis has arrived there, and is gone."""
+    wire = nudging._line()._connection
+    wire.send_command("ECHO", "done")
+    eventually(lambda: wire.read_response() == b"done")
+    redis_client.delete(keys.NUDGE)
+
+
 @pytest.mark.django_db(transaction=True)
-def test_the_relay_is_nudged_once_per_transaction(tenant, thing_happened, redis_client):
+def test_the_relay_is_nudged_once_per_transaction(
+    tenant, thing_happened, redis_client, nobody_nudged
+):
     with transaction.atomic():
         for number in range(10):
             publish(thing_happened(thing_id="t1", number=number))
@@ -139,7 +150,9 @@ def test_nobody_waits_for_redis_to_answer_a_nudge(line, own_valkey):
     eventually(lambda: own_valkey.llen(keys.NUDGE) == 21)
 
 
-def test_nobody_is_nudged_by_a_transaction_that_rolls_back(tenant, thing_happened, redis_client):
+def test_nobody_is_nudged_by_a_transaction_that_rolls_back(
+    tenant, thing_happened, redis_client, nobody_nudged
+):
     @transaction.atomic
     def fail_after_publishing():
         publish(thing_happened(thing_id="t1"))
