@@ -146,6 +146,34 @@ def test_a_scrape_shows_the_gauges_of_the_design(log, happen, redis_relay, redis
     assert found["axiom_retries_waiting",] == 0
 
 
+# Section 10 of the design as far as the backbone tells it, with the labels of each.
+NAMED = {
+    "axiom_outbox_pending": {"stream"},
+    "axiom_outbox_processing": {"stream"},
+    "axiom_outbox_dead": {"stream"},
+    "axiom_outbox_oldest_pending_seconds": {"stream"},
+    "axiom_outbox_processed_total": {"stream", "result"},
+    "axiom_handler_duration_seconds_count": {"group", "event_type"},
+    "axiom_stream_lag": {"stream", "group"},
+    "axiom_stream_pending": {"stream", "group"},
+    "axiom_dlq_size": {"stream"},
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_metric_of_the_design_is_told_with_its_labels(
+    name, log, happen, redis_relay, redis_bus
+):
+    happen(1)
+    drain(redis_relay)
+    worker(redis_bus).step()
+    families = text_string_to_metric_families(metrics.scrape().decode())
+    told = [sample for family in families for sample in family.samples if sample.name == name]
+
+    assert told
+    assert NAMED[name] <= told[0].labels.keys()
+
+
 def test_the_gauges_of_the_tables_are_told_while_redis_is_away(happen, settings, monkeypatch):
     from apps.events import bus
 

@@ -9,11 +9,13 @@ from django.db import connection, transaction
 
 from apps.accounts.models import Tenant
 from apps.events import keys, nudging
+from apps.events.catalog import Event
 from apps.events.errors import (
     EventRefused,
     EventWithoutTenant,
     NotInTransaction,
     PayloadTooLarge,
+    UnknownEventType,
 )
 from apps.events.models import OutboxEvent
 from apps.events.nudging import _Line, nudge
@@ -49,6 +51,22 @@ def test_a_refused_event_takes_the_business_change_back(tenant, thing_happened):
         publish(thing_happened(thing_id="t1", note="x" * 262_144))
 
     with pytest.raises(PayloadTooLarge):
+        open_business()
+
+    assert not Tenant.objects.filter(slug="hanbit").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_that_nobody_declared_takes_the_business_change_back(tenant):
+    class Undeclared(Event):
+        thing_id: str
+
+    @transaction.atomic
+    def open_business():
+        Tenant.objects.create(name="Hanbit", slug="hanbit")
+        publish(Undeclared(thing_id="t1"))
+
+    with pytest.raises(UnknownEventType, match="Undeclared"):
         open_business()
 
     assert not Tenant.objects.filter(slug="hanbit").exists()
