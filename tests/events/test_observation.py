@@ -354,6 +354,23 @@ class TestLogLines:
         for said, event_id in (("handling", two), ("event failed", one), ("dead letter", two)):
             self.assert_whole(lines(said)[-1], event_id)
 
+    def test_a_line_about_one_of_a_batch_names_it_once_it_is_alone(
+        self, handle, thing_happened, happen, redis_relay, redis_bus, lines
+    ):
+        def talk_and_fail(messages):
+            structlog.get_logger("tests").info("handling", count=len(messages))
+            if any(message.payload["number"] == 2 for message in messages):
+                raise ValueError("no")
+
+        handle(talk_and_fail, thing_happened, group=GROUP, batch=True)
+        one, two = happen(1, 2)
+        drain(redis_relay)
+        worker(redis_bus).step()
+        together, *alone = lines("handling")
+        assert together.keys().isdisjoint({"event_id", "aggregate_id"})
+        for line, event_id in zip(alone, (one, two), strict=True):
+            self.assert_whole(line, event_id)
+
     @pytest.mark.parametrize(
         ("permanent", "said"), [(False, "event refused"), (True, "dead letter")]
     )

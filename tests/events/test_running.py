@@ -14,7 +14,7 @@ from apps.events.bus import BusUnavailable
 from apps.events.models import OutboxEvent
 from apps.events.relay import BUSY_POLL_SECONDS, Relay
 
-from .backbone import GROUP, drain, worker
+from .backbone import GROUP, ORDERED, drain, make_due, worker
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("leases_end")]
 
@@ -107,6 +107,38 @@ def test_a_worker_finishes_the_batch_in_hand_when_told_to_stop(bus, relay, happe
     assert seen == [1, 2, 3]
     (group,) = [each for each in bus.state(EVENTS).groups if each.group == GROUP]
     assert (group.lag, group.pending) == (0, 0)
+
+
+@pytest.mark.parametrize("group", [GROUP, ORDERED])
+def test_a_crowd_of_retries_lets_new_events_through_and_a_worker_stop(
+    bus, relay, happen, handle, stop, group
+):
+    trouble, seen = [True], []
+
+    def fail_at_first(message):
+        if trouble:
+            raise RuntimeError("later")
+        seen.append(message.payload["number"])
+        stop.set()
+
+    handle(fail_at_first, "TEST_THING_HAPPENED", group=group)
+    happen(*range(10))
+    drain(relay)
+    mine = worker(bus, group=group)
+    mine.batch = 4
+    for _ in range(3):
+        mine.step()
+    trouble.clear()
+    make_due()
+    happen(100, thing_id="t2")
+    drain(relay)
+    mine._next_chores = 0.0
+    mine.run(stop)
+
+    assert seen == [0, 1, 2, 3, 100]
+    for _ in range(2):
+        mine.step()
+    assert sorted(seen) == [*range(10), 100]
 
 
 def test_a_handler_that_cannot_be_interrupted_ends_its_process():
