@@ -6,11 +6,17 @@ from pathlib import Path
 
 import apps.events
 
-from .harness import CONSUMER_POINTS, RELAY_POINTS, wait_until
+from .harness import BACKLOG, CONSUMER_POINTS, RELAY_POINTS, wait_until
 from .worker import BATCH
 
 FEW = 1_500
 AN_HOUR = 3_600
+EATEN = """
+WITH eaten AS (
+    DELETE FROM fault_ledger
+    WHERE event_id IN (SELECT event_id FROM fault_ledger LIMIT 2000) RETURNING 1
+) SELECT count(*) FROM eaten
+"""
 NOTHING_LEASED = """
 SELECT NOT EXISTS (SELECT FROM event_outbox WHERE status = 'PROCESSING' AND locked_until > now())
 """
@@ -20,6 +26,21 @@ def test_something_dies_at_every_failpoint():
     code = Path(apps.events.__file__).parent.rglob("*.py")
     points = {name for file in code for name in re.findall(r'reach\("(.+?)"\)', file.read_text())}
     assert points == {*RELAY_POINTS, *CONSUMER_POINTS}
+
+
+def test_a_fault_whose_backlog_is_eaten_meanwhile_happens_again(plant):
+    eaten = []
+
+    def eat_the_first_time():
+        if not eaten:
+            eaten.append(plant.ask(EATEN))
+
+    plant.suffer("hunger", eat_the_first_time)
+
+    assert eaten == [2_000]
+    assert plant.faults == ["hunger"]
+    assert plant.smallest_backlog >= BACKLOG
+    assert plant.spare == 2_000
 
 
 def test_without_the_inbox_effects_come_twice(plant):
