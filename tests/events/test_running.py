@@ -8,9 +8,10 @@ import time
 
 import pytest
 
-from apps.events import keys
+from apps.events import heartbeats, keys
 from apps.events import relay as relays
 from apps.events.bus import BusUnavailable
+from apps.events.heartbeats import Heart
 from apps.events.models import OutboxEvent
 from apps.events.relay import BUSY_POLL_SECONDS, Relay
 
@@ -139,6 +140,34 @@ def test_a_crowd_of_retries_lets_new_events_through_and_a_worker_stop(
     for _ in range(2):
         mine.step()
     assert sorted(seen) == [*range(10), 100]
+
+
+class TestWhoIsAlive:
+    def names(self):
+        return [each.name for each in heartbeats.alive()]
+
+    def test_is_who_beat_lately_and_did_not_stop(self, redis_client):
+        for name in ("beats", "stopped", "died"):
+            Heart(name, ["relay"]).beat()
+        Heart("stopped", ["relay"]).stop()
+        redis_client.delete(keys.heartbeat("died"))  # as it does by itself after some seconds
+
+        assert self.names() == ["beats"]
+        assert heartbeats.silent(["beats", "died"]) == ["died"]
+
+    def test_is_known_again_after_redis_forgot(self, redis_client):
+        heart = Heart("beats", ["relay"])
+        heart.beat()
+        redis_client.flushdb()
+        assert self.names() == []
+        heart.beat()
+        assert self.names() == ["beats"]
+
+    def test_those_that_died_long_ago_are_forgotten(self, redis_client):
+        redis_client.zadd(keys.WORKERS_HEARD, {"long ago": 1_000_000})
+        Heart("beats", ["relay"]).beat()
+
+        assert redis_client.zrange(keys.WORKERS_HEARD, 0, -1) == [b"beats"]
 
 
 def test_a_handler_that_cannot_be_interrupted_ends_its_process():
