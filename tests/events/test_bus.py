@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from django.conf import settings as django_settings
 
 from apps.events import bus as buses
-from apps.events.bus import StreamsLost
+from apps.events.bus import BusUnavailable, StreamsLost, kafka
 from apps.events.bus.beside import ChatBeside
 from apps.events.bus.kafka import Kafka
 from apps.events.bus.memory import MemoryBus
@@ -270,6 +270,23 @@ class TestOnKafka:
             mine.bus.close()
 
         assert tries == [1, 2, 1]
+
+    def test_one_that_is_away_burns_no_attempts(self, happen, redis_client, monkeypatch):
+        monkeypatch.setattr(kafka, "SECONDS", 0.3)
+        away = Kafka({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
+        happen(1)
+        for act in (
+            Relay(ChatBeside(away, RedisStreams(redis_client)), "r1").relay_batch,
+            away.identity,
+            lambda: away.state(EVENTS),
+            lambda: away.read(GROUP, "w1", [EVENTS], 10, 0),
+            lambda: away.dead_letter(EVENTS, {"n": "1"}, 10),
+        ):
+            with pytest.raises(BusUnavailable):
+                act()
+
+        row = OutboxEvent.objects.get()
+        assert (row.status, row.attempt_count) == ("PENDING", 0)
 
     def test_an_aggregate_stays_in_one_partition(self, bus, happen):
         things = [uuid4().hex for _ in range(20)]

@@ -202,11 +202,12 @@ class Kafka:
         days = max(1.0, settings.EVENTS_INBOX_DAYS - 1)
         config = {"retention.ms": str(int(days * 86_400_000)), "retention.bytes": "-1"}
         made = self._admin.create_topics(
-            [NewTopic(topic, partitions, config=config) for topic in topics]
+            [NewTopic(topic, partitions, config=config) for topic in topics],
+            request_timeout=SECONDS,
         )
         for future in made.values():
             try:
-                future.result(SECONDS)
+                future.result()
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise BusUnavailable(str(error)) from error
@@ -343,9 +344,11 @@ class Kafka:
         return StreamState(stream, added - gone, added, f"{min(ends.values())}-0", groups)
 
     def _offsets(self, places: Iterable[_Place], which: Any) -> dict[_Place, int]:
-        asked = self._admin.list_offsets({TopicPartition(*place): which for place in places})
+        asked = self._admin.list_offsets(
+            {TopicPartition(*place): which for place in places}, request_timeout=SECONDS
+        )
         return {
-            (place.topic, place.partition): future.result(SECONDS).offset
+            (place.topic, place.partition): future.result().offset
             for place, future in asked.items()
         }
 
@@ -359,7 +362,8 @@ class Kafka:
     def _done(self, group: str, begins: Mapping[_Place, int]) -> dict[_Place, int]:
         """Up to where a group is done with each partition."""
         asked = ConsumerGroupTopicPartitions(group, [TopicPartition(*place) for place in begins])
-        told = self._admin.list_consumer_group_offsets([asked])[group].result(SECONDS)
+        answer = self._admin.list_consumer_group_offsets([asked], request_timeout=SECONDS)
+        told = answer[group].result()
         known = {(each.topic, each.partition): each.offset for each in told.topic_partitions}
         return {place: max(begin, known.get(place, 0)) for place, begin in begins.items()}
 
