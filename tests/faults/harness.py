@@ -238,7 +238,7 @@ class Plant:
 
     # The end
 
-    def finish(self, patience: float = 40.0) -> Verdict:
+    def finish(self, patience: float = DEADLINE) -> Verdict:
         """Let everything come to its end, or until nothing moves any more, then judge."""
         state, since = self._progress(), time.monotonic()
         while not self.at_rest() and time.monotonic() - since < patience:
