@@ -2,7 +2,11 @@
 FROM python:3.12-slim-bookworm AS requirements
 RUN python -m venv /opt/venv
 COPY requirements.txt .
-RUN /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check -r requirements.txt
+COPY requirements-kafka.txt .
+# `docker build --build-arg KAFKA=1` for EVENTS_BUS=kafka.
+ARG KAFKA=
+RUN /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check -r requirements.txt \
+        ${KAFKA:+-r requirements-kafka.txt}
 
 FROM python:3.12-slim-bookworm
 ENV PATH=/opt/venv/bin:$PATH \

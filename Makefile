@@ -9,7 +9,7 @@ PY := $(VENV)/bin/python
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[36mmake %-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: requirements-dev.txt requirements.txt
+$(VENV)/.installed: requirements-dev.txt requirements-kafka.txt requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Axiom needs Python 3.11 or newer: name one, for example make run PYTHON=python3.12."; exit 1; }
 	@test -x $(PY) || { echo "Making a virtual environment in $(VENV)"; $(PYTHON) -m venv $(VENV); }
@@ -56,4 +56,5 @@ messages: install ## Bring the Korean catalog up to date and compile it
 
 lock: install ## Pin requirements*.in into requirements*.txt
 	@$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --annotation-style=line requirements.in -o requirements.txt
+	@$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --annotation-style=line requirements-kafka.in -o requirements-kafka.txt
 	@$(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --annotation-style=line requirements-dev.in -o requirements-dev.txt

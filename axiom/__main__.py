@@ -59,8 +59,9 @@ def _celery(*arguments: str) -> list[str]:
 def _beats(env: startup.Environment) -> bool:
     """Whether a worker of this machine or container was heard of lately."""
     with impatient.redis_client(startup.given_redis_url(env), seconds=5) as client:
-        here = keys.heartbeat(f"{platform.node()}-*")
-        return any(True for _ in client.scan_iter(match=here, count=1000))
+        heard = [name.decode() for name in client.zrange(keys.WORKERS_HEARD, 0, -1)]
+        here = [keys.heartbeat(name) for name in heard if name.startswith(f"{platform.node()}-")]
+        return bool(here and client.exists(*here))
 
 
 CHECKS: dict[str, Callable[[startup.Environment], bool]] = {

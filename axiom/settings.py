@@ -262,6 +262,11 @@ COMMENT_COUNT_SECONDS = env.float("COMMENT_COUNT_SECONDS", default=3)
 COMMENT_RECOVERY_SECONDS = env.float("COMMENT_RECOVERY_SECONDS", default=60)
 
 # --- Events -----------------------------------------------------------------------------------
+# What carries events to their readers: redis, or kafka (docs/adr/0026).
+EVENTS_BUS, KAFKA_BOOTSTRAP = startup.event_bus(env)
+# What else its client is to know: KAFKA_OPTIONS=security.protocol=SASL_SSL,sasl.username=axiom
+KAFKA_OPTIONS = env.dict("KAFKA_OPTIONS", default={})
+KAFKA_PARTITIONS = env.int("KAFKA_PARTITIONS", default=6)
 EVENTS_BATCH = env.int("EVENTS_BATCH", default=500)
 EVENTS_LEASE_SECONDS = env.int("EVENTS_LEASE_SECONDS", default=30)
 EVENTS_NUDGE_PAUSE_SECONDS = env.float("EVENTS_NUDGE_PAUSE_SECONDS", default=1.0)

@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -90,6 +91,20 @@ def one_of(env: Environment, name: str, choices: list[str], default: str) -> str
     if value.lower() not in [choice.lower() for choice in choices]:
         raise WrongValue(f"{name}={value} is not known: set it to one of {', '.join(choices)}.")
     return value
+
+
+def event_bus(env: Environment) -> tuple[str, str]:
+    """Which bus carries the events, and where Kafka is if it is that."""
+    name, brokers = one_of(env, "EVENTS_BUS", ["redis", "kafka"], "redis").lower(), ""
+    if name == "kafka":
+        brokers = env.str("KAFKA_BOOTSTRAP", default="")
+        if not brokers:
+            raise WrongValue("EVENTS_BUS=kafka needs brokers: set KAFKA_BOOTSTRAP=host:9092.")
+        if find_spec("confluent_kafka") is None:
+            raise WrongValue(
+                "EVENTS_BUS=kafka needs a package: pip install -r requirements-kafka.txt."
+            )
+    return name, brokers
 
 
 def port(env: Environment) -> int:

@@ -146,6 +146,11 @@ def forget(event_class: type[Event]) -> None:
         _aliases.pop(alias, None)
 
 
+def is_declared(event_class: type[Event]) -> bool:
+    """Whether readers can know this type; a base that families share is none."""
+    return getattr(event_class, "type", "") in _types
+
+
 def event_types() -> Iterator[type[Event]]:
     """Every declared event type, by name."""
     return iter(sorted(_types.values(), key=lambda event_class: event_class.type))

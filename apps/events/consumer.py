@@ -63,7 +63,9 @@ class Consumer:
 
     def _do_chores(self) -> None:
         self._next_chores = time.monotonic() + settings.EVENTS_CHORE_SECONDS
-        self.delivery.retry_due()
+        if self.delivery.retry_due(self.batch) == self.batch:
+            # More may be due. What is new gets its turn first, and so does whoever wants us to stop.
+            self._next_chores = 0.0
         self._look_behind = True
 
     def _read(self, block_ms: int) -> list[Entry]:

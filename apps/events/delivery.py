@@ -52,10 +52,10 @@ class Delivery:
         elif messages:
             self._handle_together(messages)
 
-    def retry_due(self) -> int:
+    def retry_due(self, at_most: int = 1_000) -> int:
         """Handle deliveries whose time has come, one transaction each; returns how many."""
         count = 0
-        while self._retry_one():
+        while count < at_most and self._retry_one():
             count += 1
         return count
 
@@ -146,7 +146,9 @@ class Delivery:
 
     def _call(self, handler: Handler, messages: list[Message]) -> None:
         if handler.batch:
-            with context.fresh(source=self.group.name), self._timed(handler, messages[0]):
+            # Of one event at least its lines in the log say which; many have many tenants.
+            told = messages[0].log_fields if len(messages) == 1 else {}
+            with context.fresh(told, source=self.group.name), self._timed(handler, messages[0]):
                 handler.function(messages)
             return
         for message in messages:

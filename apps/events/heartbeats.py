@@ -5,6 +5,7 @@ import os
 import platform
 import secrets
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from .timings import Timings
 
 EVERY_SECONDS = 2.0
 GONE_AFTER_SECONDS = 8
+FORGOTTEN_AFTER_SECONDS = 600
+"""Long enough for clocks that differ: whether a worker lives is said by a key that expires."""
 
 
 def new_worker_name() -> str:
@@ -48,7 +51,12 @@ class Heart:
     def beat(self) -> None:
         """Say that the process lives, and how long its handlers took lately."""
         self._timings.tell()
-        redis_client().set(keys.heartbeat(self.name), self._told, ex=GONE_AFTER_SECONDS)
+        now = time.time()
+        pipe = redis_client().pipeline()
+        pipe.set(keys.heartbeat(self.name), self._told, ex=GONE_AFTER_SECONDS)
+        pipe.zadd(keys.WORKERS_HEARD, {self.name: now})
+        pipe.zremrangebyscore(keys.WORKERS_HEARD, "-inf", now - FORGOTTEN_AFTER_SECONDS)
+        pipe.execute()
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -62,7 +70,9 @@ class Heart:
 
     def stop(self) -> None:
         try:
-            redis_client().delete(keys.heartbeat(self.name))
+            pipe = redis_client().pipeline()
+            pipe.delete(keys.heartbeat(self.name)).zrem(keys.WORKERS_HEARD, self.name)
+            pipe.execute()
         except redis.RedisError:
             return
 
@@ -70,8 +80,8 @@ class Heart:
 def alive() -> list[Alive]:
     """Every worker process that was heard of in the last seconds."""
     client = redis_client()
-    found = list(client.scan_iter(match=keys.heartbeat("*"), count=1000))
-    told = client.mget(found) if found else []
+    heard = [name.decode() for name in client.zrange(keys.WORKERS_HEARD, 0, -1)]
+    told = client.mget([keys.heartbeat(name) for name in heard]) if heard else []
     return [Alive(**json.loads(value)) for value in told if value]
 
 

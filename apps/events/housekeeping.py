@@ -10,12 +10,13 @@ import redis
 import structlog
 from django.conf import settings
 from django.db import Error as AnyDatabaseError
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
 from . import backlog, keys, partitions
 from .bus import Bus, BusUnavailable, StreamState
 from .connections import redis_client
+from .groups import GROUPS
 from .handlers import active_groups
 from .ids import first_id_of
 from .keys import Stream
@@ -50,8 +51,8 @@ class Housekeeper:
 
     def _do(self, chore: Callable[[], object]) -> None:
         """Do a chore of which one housekeeper at a time is enough."""
-        with self._patiently(chore), transaction.atomic():
-            if self._alone():
+        with self._patiently(chore), self._alone() as alone:
+            if alone:
                 chore()
 
     def redrive(self) -> None:
@@ -67,9 +68,23 @@ class Housekeeper:
             log.warning("chore waits", chore=chore.__name__, error=str(error))
             connection.close()
 
-    def _alone(self) -> bool:
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Whether no other housekeeper works, until the end of the block.
+
+        The lock is the session's, for chores commit bit by bit: whoever publishes must not wait
+        until the last of them is done.
+        """
+        alone = self._lock("pg_try_advisory_lock")
+        try:
+            yield alone
+        finally:
+            if alone:
+                self._lock("pg_advisory_unlock")
+
+    def _lock(self, function: str) -> bool:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext('axiom.housekeeping'))")
+            cursor.execute(f"SELECT {function}(hashtext('axiom.housekeeping'))")
             row = cursor.fetchone()
         return bool(row and row[0])
 
@@ -124,7 +139,7 @@ class Housekeeper:
     def trim_stream(self, stream: Stream) -> int:
         """Cut a stream to about its length, but never into what a group still needs."""
         state = self.bus.state(stream)
-        if state is None:
+        if state is None or self._made_missing_groups(state):
             return 0
         self._mark_length(state)
         backlog.note(state)
@@ -133,6 +148,15 @@ class Housekeeper:
         self.bus.trim(stream, min((_forgotten_soon(), *needed_from), key=_order), exact=True)
         keep_from = min((surplus_ends, *needed_from), key=_order)
         return self.bus.trim(stream, keep_from) if keep_from != _ORIGIN else 0
+
+    def _made_missing_groups(self, state: StreamState) -> bool:
+        """A group that is not there has acknowledged nothing: it begins at what is there now."""
+        there = {group.group for group in state.groups}
+        readers = {name for name in active_groups() if state.stream in GROUPS[name].streams}
+        for name in readers - there:
+            self.bus.ensure_group(state.stream, name)
+            log.warning("group was missing", group=name, stream=state.stream)
+        return bool(readers - there)
 
     def _needed_from(self, state: StreamState) -> list[str]:
         """For each group that exists in the code: the oldest entry it has not acknowledged."""

@@ -91,6 +91,10 @@ def chat_recent(room: str) -> str:
     return f"axiom:chat:recent:{room}"
 
 
+WORKERS_HEARD: Final = "axiom:workers:heard"
+"""Worker processes by the time they were heard of: looking through all keys would take long."""
+
+
 def heartbeat(worker: str) -> str:
     return f"axiom:worker:{worker}"
 

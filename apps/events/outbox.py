@@ -11,9 +11,15 @@ import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
-from .catalog import Event
+from .catalog import Event, is_declared
 from .context import current
-from .errors import EventRefused, EventWithoutTenant, NotInTransaction, PayloadTooLarge
+from .errors import (
+    EventRefused,
+    EventWithoutTenant,
+    NotInTransaction,
+    PayloadTooLarge,
+    UnknownEventType,
+)
 from .ids import uuid7
 from .nudging import nudge
 from .statements import preparing_cursor
@@ -133,6 +139,8 @@ def _text(rows: Sequence[dict[str, Any]]) -> str:
 
 def _row(event: Event) -> dict[str, Any]:
     kind = type(event)
+    if not is_declared(kind):
+        raise UnknownEventType(f"{kind.__name__} is not a declared event type.")
     return {
         "event_id": uuid7(), "stream": str(kind.stream), "event_type": kind.type,
         "schema_version": kind.version, "aggregate_type": kind.aggregate,

@@ -3,10 +3,11 @@
 from datetime import date, timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.events import partitions
+from apps.events.connections import postgres_connection
 from apps.events.housekeeping import Housekeeper
 from apps.events.keys import Stream
 from apps.events.models import InboxEntry, OutboxEvent
@@ -66,6 +67,63 @@ class TestSlices:
         assert OutboxEvent.objects.count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+class TestWhoPublishesDoesNotWait:
+    """A slice is made and dropped while the whole house writes into the table."""
+
+    @pytest.fixture(autouse=True)
+    def _old_slice(self):
+        with connection.cursor() as cursor:
+            partitions.ensure_partitions(cursor, date(2020, 1, 1))
+        yield
+        with connection.cursor() as cursor:
+            partitions.drop_partitions(cursor, before=date(2020, 2, 1))
+
+    @pytest.fixture
+    def somebody(self):
+        with postgres_connection() as other:
+            yield other
+
+    def test_behind_a_slice_that_cannot_be_dropped_now(self, redis_bus, somebody):
+        somebody.execute("BEGIN")
+        somebody.execute("SELECT count(*) FROM event_outbox")  # a backup, say
+        Housekeeper(redis_bus).keep_tables()
+        assert "event_outbox_20200101" in slices()
+
+        somebody.execute("COMMIT")
+        Housekeeper(redis_bus).keep_tables()
+        assert "event_outbox_20200101" not in slices()
+
+    def test_behind_the_chores_that_follow(self, redis_bus, somebody):
+        housekeeper, waited = Housekeeper(redis_bus), []
+
+        def publish_meanwhile():
+            somebody.execute("SET lock_timeout = '5s'")
+            somebody.execute("LOCK TABLE event_outbox IN ROW EXCLUSIVE MODE")
+            waited.append(False)
+
+        housekeeper.purge_inbox = publish_meanwhile
+        somebody.execute("BEGIN")
+        somebody.execute("SELECT 1")
+        housekeeper._do(housekeeper.keep_tables)
+
+        assert waited == [False]
+        assert "event_outbox_20200101" not in slices()
+
+    def test_a_letter_that_is_sent_again_meanwhile_keeps_its_slice(self, tenant, thing_happened):
+        with transaction.atomic():
+            publish(thing_happened(thing_id="late"))
+        OutboxEvent.objects.update(
+            created_at="2020-01-01 12:00+00", status="DEAD", next_retry_at=timezone.now()
+        )
+        with connection.cursor() as cursor:
+            dropped = partitions.drop_partitions(cursor, before=date(2020, 1, 2))
+
+        assert dropped == []
+        assert OutboxEvent.objects.count() == 1
+        OutboxEvent.objects.update(next_retry_at=None)
+
+
 @pytest.mark.django_db
 def test_proofs_are_forgotten_after_a_fortnight(redis_bus):
     for days in (13, 15):
@@ -80,8 +138,6 @@ def test_proofs_are_forgotten_after_a_fortnight(redis_bus):
 
 @pytest.mark.django_db(transaction=True)
 def test_only_one_housekeeper_works_at_a_time(redis_bus):
-    from apps.events.connections import postgres_connection
-
     done = []
     with postgres_connection() as other, other.transaction():
         other.execute("SELECT pg_advisory_xact_lock(hashtext('axiom.housekeeping'))")
@@ -95,7 +151,7 @@ class TestTrimming:
     """A stream of workers keeps 50,000 entries; these tests make that 100."""
 
     @pytest.fixture(autouse=True)
-    def _short(self, monkeypatch, handle):
+    def _short(self, monkeypatch, nobody_else, handle):
         monkeypatch.setattr(Stream, "max_length", property(lambda self: 100))
         handle(lambda message: None, "TEST_THING_HAPPENED", group="worker_group")
 
@@ -137,6 +193,18 @@ class TestTrimming:
 
         first = redis_bus.client.xrange(str(Stream.WORKERS), count=1)[0][0].decode()
         assert first == kept.entry_id
+
+    def test_never_takes_anything_from_a_group_that_vanished(self, keeper, redis_bus):
+        self._rounds(keeper, redis_bus)
+        length = redis_bus.state(Stream.WORKERS).length
+        redis_bus.client.xgroup_destroy(str(Stream.WORKERS), "worker_group")
+        self._rounds(keeper, redis_bus, consume=False)
+
+        state = redis_bus.state(Stream.WORKERS)
+        assert state.length == length + 1500
+        assert [(group.group, group.lag) for group in state.groups] == [
+            ("worker_group", state.length)
+        ]
 
     def test_does_not_wait_for_a_group_that_the_code_forgot(self, keeper, redis_bus):
         redis_bus.ensure_group(str(Stream.WORKERS), "of an older release")

@@ -146,6 +146,34 @@ def test_a_scrape_shows_the_gauges_of_the_design(log, happen, redis_relay, redis
     assert found["axiom_retries_waiting",] == 0
 
 
+# Section 10 of the design as far as the backbone tells it, with the labels of each.
+NAMED = {
+    "axiom_outbox_pending": {"stream"},
+    "axiom_outbox_processing": {"stream"},
+    "axiom_outbox_dead": {"stream"},
+    "axiom_outbox_oldest_pending_seconds": {"stream"},
+    "axiom_outbox_processed_total": {"stream", "result"},
+    "axiom_handler_duration_seconds_count": {"group", "event_type"},
+    "axiom_stream_lag": {"stream", "group"},
+    "axiom_stream_pending": {"stream", "group"},
+    "axiom_dlq_size": {"stream"},
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_metric_of_the_design_is_told_with_its_labels(
+    name, log, happen, redis_relay, redis_bus
+):
+    happen(1)
+    drain(redis_relay)
+    worker(redis_bus).step()
+    families = text_string_to_metric_families(metrics.scrape().decode())
+    told = [sample for family in families for sample in family.samples if sample.name == name]
+
+    assert told
+    assert NAMED[name] <= told[0].labels.keys()
+
+
 def test_the_gauges_of_the_tables_are_told_while_redis_is_away(happen, settings, monkeypatch):
     from apps.events import bus
 
@@ -325,6 +353,23 @@ class TestLogLines:
         worker(redis_bus).step()
         for said, event_id in (("handling", two), ("event failed", one), ("dead letter", two)):
             self.assert_whole(lines(said)[-1], event_id)
+
+    def test_a_line_about_one_of_a_batch_names_it_once_it_is_alone(
+        self, handle, thing_happened, happen, redis_relay, redis_bus, lines
+    ):
+        def talk_and_fail(messages):
+            structlog.get_logger("tests").info("handling", count=len(messages))
+            if any(message.payload["number"] == 2 for message in messages):
+                raise ValueError("no")
+
+        handle(talk_and_fail, thing_happened, group=GROUP, batch=True)
+        one, two = happen(1, 2)
+        drain(redis_relay)
+        worker(redis_bus).step()
+        together, *alone = lines("handling")
+        assert together.keys().isdisjoint({"event_id", "aggregate_id"})
+        for line, event_id in zip(alone, (one, two), strict=True):
+            self.assert_whole(line, event_id)
 
     @pytest.mark.parametrize(
         ("permanent", "said"), [(False, "event refused"), (True, "dead letter")]

@@ -8,12 +8,14 @@ import redis
 from django.db import connection, transaction
 
 from apps.accounts.models import Tenant
-from apps.events import keys
+from apps.events import keys, nudging
+from apps.events.catalog import Event
 from apps.events.errors import (
     EventRefused,
     EventWithoutTenant,
     NotInTransaction,
     PayloadTooLarge,
+    UnknownEventType,
 )
 from apps.events.models import OutboxEvent
 from apps.events.nudging import _Line, nudge
@@ -68,6 +70,22 @@ def test_a_refused_event_takes_the_business_change_back(tenant, thing_happened):
     assert not Tenant.objects.filter(slug="hanbit").exists()
 
 
+@pytest.mark.django_db(transaction=True)
+def test_an_event_that_nobody_declared_takes_the_business_change_back(tenant):
+    class Undeclared(Event):
+        thing_id: str
+
+    @transaction.atomic
+    def open_business():
+        Tenant.objects.create(name="Hanbit", slug="hanbit")
+        publish(Undeclared(thing_id="t1"))
+
+    with pytest.raises(UnknownEventType, match="Undeclared"):
+        open_business()
+
+    assert not Tenant.objects.filter(slug="hanbit").exists()
+
+
 def test_a_payload_just_below_the_limit_is_accepted(tenant, thing_happened):
     fitting = thing_happened(thing_id="t1", note="x" * (262_144 - 50))
     assert publish(fitting)
@@ -108,8 +126,19 @@ def test_many_events_are_one_statement_and_keep_their_order(
     assert list(stored) == ids
 
 
+@pytest.fixture
+def nobody_nudged(redis_client):
+    """What tests before this one said to Redis has arrived there, and is gone."""
+    wire = nudging._line()._connection
+    wire.send_command("ECHO", "done")
+    eventually(lambda: wire.read_response() == b"done")
+    redis_client.delete(keys.NUDGE)
+
+
 @pytest.mark.django_db(transaction=True)
-def test_the_relay_is_nudged_once_per_transaction(tenant, thing_happened, redis_client):
+def test_the_relay_is_nudged_once_per_transaction(
+    tenant, thing_happened, redis_client, nobody_nudged
+):
     with transaction.atomic():
         for number in range(10):
             publish(thing_happened(thing_id="t1", number=number))
@@ -153,7 +182,9 @@ def test_nobody_waits_for_redis_to_answer_a_nudge(line, own_valkey):
     eventually(lambda: own_valkey.llen(keys.NUDGE) == 21)
 
 
-def test_nobody_is_nudged_by_a_transaction_that_rolls_back(tenant, thing_happened, redis_client):
+def test_nobody_is_nudged_by_a_transaction_that_rolls_back(
+    tenant, thing_happened, redis_client, nobody_nudged
+):
     @transaction.atomic
     def fail_after_publishing():
         publish(thing_happened(thing_id="t1"))

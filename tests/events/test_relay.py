@@ -128,7 +128,7 @@ def test_the_floor_rises_past_what_is_settled(relay, happen):
     relay.relay_batch()
     relay._outbox.floor.every_seconds = 0
     newest = OutboxEvent.objects.order_by("-seq").first().seq
-    deadline = time.monotonic() + 30  # transactions of other databases have to end first
+    deadline = time.monotonic() + 90  # transactions of other databases have to end first
     while relay._outbox.floor.seq <= newest and time.monotonic() < deadline:
         drain(relay)
 
@@ -205,7 +205,7 @@ class TestWhileATransactionTakesLong:
         drain(relay)
         relay.relay_batch()
         slow.execute("ROLLBACK")
-        deadline = time.monotonic() + 30  # transactions of other databases have to end first
+        deadline = time.monotonic() + 90  # transactions of other databases have to end first
         while relay._outbox.floor.unseen and time.monotonic() < deadline:
             relay.relay_batch()
 

@@ -91,7 +91,7 @@ def test_a_worker_whose_connection_broke_comes_back(relay, bus, happen, handle, 
     happen(1)
     drain(relay)
     connection.connection.close()
-    give_up = threading.Timer(20, stop.set)
+    give_up = threading.Timer(60, stop.set)
     give_up.start()
     worker(bus, group=group).run(stop)
     give_up.cancel()

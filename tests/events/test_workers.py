@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from django.db import connection
 from apps.events import heartbeats, workers
 from apps.events.groups import WORKERS
 from apps.events.models import OutboxEvent
+from tests.programs import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,13 +44,6 @@ def test_no_name_is_refused():
         call_command("runworker")
 
 
-def wait_until(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-
-
 @pytest.mark.django_db(transaction=True)
 def test_relay_and_consumer_carry_an_event_in_one_process(redis_client, happen, handle):
     handled = []
@@ -59,14 +52,14 @@ def test_relay_and_consumer_carry_an_event_in_one_process(redis_client, happen, 
     process = threading.Thread(target=workers.run, args=(["relay", "notifications"], stop))
     process.start()
     try:
-        wait_until(lambda: len(heartbeats.alive()) == 1)
+        eventually(lambda: len(heartbeats.alive()) == 1)
         happen(1, 2, 3)
-        wait_until(lambda: handled == [1, 2, 3])
+        eventually(lambda: handled == [1, 2, 3])
         (alive,) = heartbeats.alive()
         assert list(alive.workers) == ["relay", "notifications"]
     finally:
         stop.set()
-        process.join(20)
+        process.join(60)
     assert heartbeats.alive() == []
 
 
@@ -82,9 +75,9 @@ def test_sigterm_ends_a_worker_process_politely(redis_client, happen):
     )  # fmt: skip
     try:
         happen(1)
-        wait_until(lambda: OutboxEvent.objects.filter(status="PUBLISHED").exists(), 40)
+        eventually(lambda: OutboxEvent.objects.filter(status="PUBLISHED").exists(), 60)
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 0

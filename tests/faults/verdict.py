@@ -65,8 +65,6 @@ class Verdict:
     overtaken_on_stream: int
     trespasses: int
     dead_letters: int
-    few_waited: int
-    """The test itself went wrong: the backlog was smaller than it had to be."""
 
     @property
     def broken(self) -> dict[str, int]:
@@ -74,9 +72,7 @@ class Verdict:
         return {name: count for name, count in found.items() if count}
 
 
-def judge(
-    count: Callable[..., int], entries: Iterable[tuple[str, int]], few_waited: int = 0
-) -> Verdict:
+def judge(count: Callable[..., int], entries: Iterable[tuple[str, int]]) -> Verdict:
     """Hold the effects and the stream's entries (counter and number) against the ledger."""
     return Verdict(
         lost=count(_LOST, [ORDERED, SPREAD]),
@@ -86,7 +82,6 @@ def judge(
         overtaken_on_stream=overtaken(entries),
         trespasses=count("SELECT count(*) FROM fault_trespass"),
         dead_letters=count("SELECT count(*) FROM event_dead_letter"),
-        few_waited=few_waited,
     )
 
 

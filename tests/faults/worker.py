@@ -39,12 +39,11 @@ ORDERED, SPREAD = "bpm_engine", "notification_group"
 COUNTED = "TEST_COUNTED"
 TENANT = UUID("018f2d1c-0000-7000-8000-000000000001")
 
+BATCH = 100
 HURRY = {
-    "EVENTS_BATCH": 100,
-    "EVENTS_LEASE_SECONDS": 2,
+    "EVENTS_BATCH": BATCH,
     "EVENTS_RETRY_SECONDS": [0.2, 0.4, 0.8],
     "EVENTS_CHORE_SECONDS": 0.4,
-    "EVENTS_RECLAIM_IDLE_SECONDS": 5,
     "EVENTS_NUDGE_PAUSE_SECONDS": 0.5,
 }
 
@@ -67,6 +66,8 @@ class Job:
     """Guarantees that are switched off: the harness must notice."""
     failing: float = 0.0
     """The share of events that a handler does not manage at once."""
+    left_alone: int = 2
+    """For how many seconds nobody takes what a silent worker holds."""
     seed: int = 0
     orders: dict[str, Any] = field(default_factory=dict)
 
@@ -102,7 +103,9 @@ def _connect(job: Job) -> None:
     os.environ["PGAPPNAME"] = job.name
     for name, value in HURRY.items():
         setattr(settings, name, value)
-    heartbeats.EVERY_SECONDS, heartbeats.GONE_AFTER_SECONDS = 0.3, 2
+    settings.EVENTS_LEASE_SECONDS = heartbeats.GONE_AFTER_SECONDS = job.left_alone
+    settings.EVENTS_RECLAIM_IDLE_SECONDS = 2 * job.left_alone + 1
+    heartbeats.EVERY_SECONDS = 0.3
     relay.IDLE_POLL_SECONDS = 0.5
     patiently = relay.backoff
     relay.backoff = consumer.backoff = lambda trouble: min(patiently(trouble), 1.0)
@@ -117,19 +120,26 @@ def _work(job: Job) -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     os.environ["AXIOM_FAILPOINTS"] = job.dies_at
     if job.sleeps_at:
-        failpoints.arm(job.sleeps_at, _sleep_once)
+        woken = _told_of_signals()
+        signal.signal(signal.SIGCONT, lambda *_: None)
+        failpoints.arm(job.sleeps_at, lambda: _sleep_once(woken))
     heartbeats.new_worker_name = lambda: job.name  # type: ignore[assignment]
     workers.run([job.role], stop)
 
 
-def _sleep_once() -> None:
+def _told_of_signals() -> int:
+    """Where a byte can be read as soon as a signal arrives, whichever thread takes it."""
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    signal.set_wakeup_fd(writes)
+    return reads
+
+
+def _sleep_once(woken: int) -> None:
     """Stop the whole process here: other threads may take the signal, and this one run on a bit."""
     failpoints.disarm()
-    last = time.monotonic()
     os.kill(os.getpid(), signal.SIGSTOP)
-    while (now := time.monotonic()) - last < 0.5:  # until we see that time passed without us
-        last = now
-        time.sleep(0.01)
+    os.read(woken, 1)
 
 
 # Events and what they leave behind

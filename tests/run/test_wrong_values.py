@@ -112,6 +112,18 @@ def test_a_number_that_is_none_is_named():
     )
 
 
+@pytest.mark.parametrize(
+    ("bus", "sentence"),
+    [
+        ("kafka", "EVENTS_BUS=kafka needs brokers: set KAFKA_BOOTSTRAP=host:9092."),
+        ("rabbit", "EVENTS_BUS=rabbit is not known: set it to one of redis, kafka."),
+    ],
+)
+def test_a_bus_that_cannot_be_is_told(bus, sentence):
+    done = manage("check", EVENTS_BUS=bus, DATABASE_URL=DATABASE, REDIS_URL=REDIS)
+    assert the_sentence(done) == sentence
+
+
 def test_a_wrong_value_that_only_a_process_notices_is_told_all_the_same(tmp_path, settings):
     """Nothing migrates here: the first to read these settings is a program that is not ours."""
     urls = {"DATABASE_URL": settings.DATABASE_URL, "REDIS_URL": settings.REDIS_URL}
