@@ -143,6 +143,16 @@ def test_an_inactive_step_ends_the_escalation_before_it(happens, acme, said):
     assert len(said("ALERT_ESCALATED")) == 1
 
 
+def test_one_that_fails_stops_no_other_and_is_tried_again(match, said):
+    raise_alerts([match(0, severity="CRITICAL", aggregate_id=f"c{n}") for n in range(5)], now=at(0))
+    row = Escalation.across_tenants.order_by("id")[2]
+    Escalation.across_tenants.filter(pk=row.pk).update(audience="nobody known")
+    assert escalate_due(now=at(1)) == 4
+    assert len(said("ALERT_ESCALATED")) == 4
+    Escalation.across_tenants.filter(pk=row.pk).update(audience="admin")
+    assert escalate_due(now=at(1.1)) == 1
+
+
 def test_many_are_due_and_each_is_told_once(match, said):
     due = [match(0, severity="CRITICAL", aggregate_id=f"c{n}") for n in range(120)]
     raise_alerts(due, now=at(0))

@@ -288,3 +288,22 @@ def _alerts(matches, sizes):
         (a.aggregate_id, a.detected_at, a.last_seen_at, a.count, str(a.severity), a.message)
         for a in known.values()
     )
+
+
+@settings(max_examples=300, deadline=None)
+@given(moments=MOMENTS, chance=st.randoms(use_true_random=False))
+def test_however_late_anything_comes_no_two_alerts_have_one_key(moments, chance):
+    """The database refuses a second one, and the whole batch with it."""
+    matches = [_match(hours, severity, name) for hours, severity, name in moments]
+    chance.shuffle(matches)
+    known = {}
+    for match in matches:
+        for alert in fold([match], known.values(), keep=100, now=at(100)):
+            known[alert.id] = alert
+            alert.is_new = False
+        keys = [
+            idempotency_key(a.tenant_id, a.event_type, a.aggregate_id, a.detected_at)
+            for a in known.values()
+        ]
+        assert len(keys) == len(set(keys))
+    assert sum(alert.count for alert in known.values()) == len(matches)

@@ -13,11 +13,13 @@ from apps.events.context import acting
 from apps.events.ids import uuid7
 from apps.events.models import OutboxEvent
 from apps.events.outbox import publish
+from apps.events.selectors import GroupLevel, Health, OutboxLevel
 from apps.watch import services
 from apps.watch.models import Alert, Expectation, Subscription, WindowEntry
+from apps.watch.services.purge import waiting_seconds
 from apps.watch.tasks import purge_windows
 from axiom.embedded import Valkey
-from tests.watch.stories import at, happened
+from tests.watch.stories import NOON, at, happened
 
 pytestmark = pytest.mark.django_db
 
@@ -260,6 +262,19 @@ def test_while_events_wait_their_neighbours_are_kept(tower, acme, streams):
     OutboxEvent.objects.all().delete()
     purge_windows()
     assert WindowEntry.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("group", "seconds"), [("watch_cep_group", 500), ("canvas_mining_group", 30)]
+)
+def test_what_waits_for_others_holds_nothing_back(group, seconds):
+    level = GroupLevel("axiom:process_mining", group, 9, 0, None, oldest_waiting_seconds=500)
+    health = Health(
+        at=NOON, outbox=[OutboxLevel("axiom:events", oldest_pending_seconds=30)], groups=[level],
+        failures={}, handler_p99_seconds={}, delay_p99_seconds={}, open_letters={},
+        silent_workers=[],
+    )  # fmt: skip
+    assert waiting_seconds(health) == seconds
 
 
 def test_nothing_is_forgotten_while_redis_cannot_say_what_waits(tower, tmp_path, settings):

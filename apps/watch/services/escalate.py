@@ -1,10 +1,12 @@
 """The scan that tells others when nobody acknowledged in time."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
+import structlog
+from django.db import DatabaseError, transaction
 
 from apps.accounts import selectors as accounts
 from apps.cases import selectors as cases
@@ -19,34 +21,58 @@ from ..policy import Policy
 from .arm import put_on_clock
 from .remember import entry, remember_all
 
+log = structlog.get_logger(__name__)
+
 AT_ONCE = 50
 
 
 def escalate_due(*, now: datetime) -> int:
     """Tell everybody whose turn has come; returns how many escalations were sent."""
-    count = 0
-    while sent := _escalate_some(now):
-        count += sent
+    scan = _Scan(now)
+    while scan.goes_on():
         reach("escalation.committed")
-    return count
+    return scan.sent
 
 
-@transaction.atomic
-def _escalate_some(now: datetime) -> int:
-    """A few in one transaction: sent, remembered, said and the next level put on the clock."""
-    due = _claim(now)
-    reach("escalation.claimed")
-    for escalation in due:
-        _mark_sent(escalation, now)
-    reach("escalation.marked")
-    _tell(due, now)
-    reach("escalation.told")
-    _go_on(due, now)
-    reach("escalation.before_commit")
-    return len(due)
+@dataclass
+class _Scan:
+    """Several levels in one transaction; after a failure one by one, so that it stops no other."""
+
+    now: datetime
+    at_once: int = AT_ONCE
+    sent: int = 0
+    stuck: set[int] = field(default_factory=set)
+    held: list[Escalation] = field(default_factory=list)
+
+    def goes_on(self) -> bool:
+        """Send some; False when nothing is due any more."""
+        try:
+            self._send_some()
+        except DatabaseError:
+            raise
+        except Exception:  # noqa: BLE001  (whatever it is, the others go on)
+            self._set_apart()
+        else:
+            self.sent += len(self.held)
+        return bool(self.held)
+
+    @transaction.atomic
+    def _send_some(self) -> None:
+        self.held = []
+        self.held = _claim(self.now, self.at_once, self.stuck)
+        reach("escalation.claimed")
+        _send(self.held, self.now)
+
+    def _set_apart(self) -> None:
+        """It stays due, and is tried again by the next scan."""
+        if self.at_once == 1:
+            (failed,) = self.held
+            log.exception("escalation failed", escalation=failed.pk, alert=str(failed.alert_id))
+            self.stuck.add(failed.pk)
+        self.at_once = 1
 
 
-def _claim(now: datetime) -> list[Escalation]:
+def _claim(now: datetime, at_once: int, stuck: Collection[int]) -> list[Escalation]:
     """Due levels of alerts that are unread at this very moment, alert and level both held.
 
     Whoever acknowledges holds the alert first. What they hold is skipped and not waited for;
@@ -56,11 +82,23 @@ def _claim(now: datetime) -> list[Escalation]:
         Escalation.across_tenants.filter(
             state=Escalation.State.WAITING, due_at__lte=now, alert__status=Alert.Status.UNREAD
         )
+        .exclude(pk__in=stuck)
         .select_related("alert")
         .order_by("due_at", "id")
         .select_for_update(of=("self", "alert"), skip_locked=True, no_key=True)
     )
-    return list(rows[:AT_ONCE])
+    return list(rows[:at_once])
+
+
+def _send(due: Sequence[Escalation], now: datetime) -> None:
+    """Sent, remembered, said and the next level put on the clock."""
+    for escalation in due:
+        _mark_sent(escalation, now)
+    reach("escalation.marked")
+    _tell(due, now)
+    reach("escalation.told")
+    _go_on(due, now)
+    reach("escalation.before_commit")
 
 
 def _mark_sent(escalation: Escalation, now: datetime) -> None:

@@ -10,6 +10,8 @@ from apps.events.bus import BusUnavailable
 from apps.watch.engine.windows import KEPT_BEYOND
 from apps.watch.models import Expectation
 
+from .subscribe import GROUP
+
 KEPT = timedelta(days=14)
 
 _ENTRIES = """
@@ -35,6 +37,12 @@ def looked_at_until(now: datetime) -> datetime | None:
     None when Redis cannot say; then nothing is old enough to be forgotten.
     """
     try:
-        return now - timedelta(seconds=events.health(now).worst_delay_seconds)
+        return now - timedelta(seconds=waiting_seconds(events.health(now)))
     except (redis.RedisError, BusUnavailable):
         return None
+
+
+def waiting_seconds(health: events.Health) -> float:
+    """How long the oldest event waits that the watch has still to look at; others' do not matter."""
+    ours = [level.oldest_waiting_seconds for level in health.groups if level.group == GROUP]
+    return max(0.0, *ours, *(level.oldest_pending_seconds for level in health.outbox))

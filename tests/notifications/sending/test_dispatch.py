@@ -222,6 +222,24 @@ def test_through_relay_and_bus_it_is_told_once_and_a_sender_is_woken(
     assert redis_client.llen(QUEUE) == woken + 1
 
 
+def test_a_word_to_the_team_reaches_the_group_that_tells_people(
+    acme, alice, bob, alert, subscribe, deliveries
+):
+    from apps.events.bus import Entry
+    from apps.events.bus.memory import MemoryBus
+    from apps.events.delivery import Delivery as Worker
+    from apps.events.groups import GROUPS
+
+    raised = alert(subscribe("in_app", user=bob))
+    with acting(tenant_id=acme.pk, actor=alice.email):
+        record_team_notified(alert=raised, now=at(0.2))
+    fields = published()[-1].fields
+    raw = {name.encode(): value.encode() for name, value in fields.items()}
+    worker = Worker(GROUPS["notification_group"], MemoryBus(), "w1")
+    worker.handle([Entry("axiom:events", "2-0", raw)] * 2)
+    assert set(deliveries(turn=Delivery.WORDS + 1)) == {("in_app", "bob"), ("email", "bob")}
+
+
 def test_other_tenants_hear_nothing(charlie, alert, subscribe):
     alert(subscribe(role="admin"))
     assert inbox_of(charlie) == []
