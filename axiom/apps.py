@@ -9,4 +9,5 @@ class AxiomConfig(AppConfig):
 
     def ready(self) -> None:
         # Tasks declared with shared_task find their app here, in every process.
+        from axiom import timestamps  # noqa: F401
         from axiom.celery import app as celery_app  # noqa: F401

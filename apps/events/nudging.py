@@ -4,6 +4,10 @@ A request must not wait for Redis to say that it heard: the nudge is sent, and w
 is read when the next one goes out.
 """
 
+import contextlib
+import os
+import socket
+import ssl
 import threading
 import time
 from typing import Any
@@ -59,11 +63,29 @@ class _Line:
 
     def _waiting(self) -> int:
         """How many nudges nobody has taken yet, by the last answer that arrived."""
+        wire = self._connection._sock
+        if wire is None:
+            return 0
+        return self._answered() if isinstance(wire, ssl.SSLSocket) else _last_number(wire)
+
+    def _answered(self) -> int:
+        """The same through redis-py, which can read what is encrypted."""
         waiting = 0
-        while self._connection.is_connected and self._connection.can_read(timeout=0):
+        while self._connection.can_read(timeout=0):
             answer = self._connection.read_response()
             waiting = answer if isinstance(answer, int) else 0
         return waiting
+
+
+def _last_number(wire: socket.socket) -> int:
+    """What stands last in the socket, read by hand: redis-py takes longer for it than to nudge."""
+    said = b""
+    with contextlib.suppress(BlockingIOError):
+        while chunk := os.read(wire.fileno(), 65_536):
+            said = chunk
+        raise redis.ConnectionError("Redis hung up")
+    last = said.rstrip().rsplit(b"\r\n", 1)[-1]
+    return int(last[1:]) if last[:1] == b":" else 0
 
 
 _the_line: _Line | None = None

@@ -6,7 +6,7 @@ order events of an hour arrive.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -33,8 +33,16 @@ def key_of(match: Match) -> Key:
 
 def idempotency_key(tenant_id: UUID, event_type: str, aggregate_id: str, at: datetime) -> str:
     """The same for all that happens to an aggregate in that way on that day."""
-    parts = (str(tenant_id), event_type, aggregate_id, at.astimezone(UTC).date().isoformat())
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return next(iter(idempotency_keys((tenant_id, event_type, aggregate_id), [at])))
+
+
+def idempotency_keys(key: Key, moments: Iterable[datetime]) -> Iterator[str]:
+    """The keys of one aggregate on the days of these moments."""
+    named = hashlib.sha256("\n".join((*map(str, key), "")).encode())
+    for day in {at.astimezone(UTC).date() for at in moments}:
+        whole = named.copy()
+        whole.update(day.isoformat().encode())
+        yield whole.hexdigest()
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from django.db import connection
 from apps.events.statements import preparing_cursor
 
 from ..matches import Match
-from .fold import FOLDS_FOR, Folded, Key, idempotency_key, key_of
+from .fold import FOLDS_FOR, Folded, Key, idempotency_key, idempotency_keys, key_of
 
 LANES = 1024
 _LOCKS = 0x57A7C4  # The class of our advisory locks; others number theirs otherwise.
@@ -95,13 +95,18 @@ def _lane(key: Key) -> int:
 def load(matches: Iterable[Match]) -> list[Folded]:
     """The alerts that may take these matches, locked in the order of their ids."""
     keys = {
-        idempotency_key(*key_of(match), match.occurred_at + beside)
+        found
         for match in matches
-        for beside in (-FOLDS_FOR, timedelta(), FOLDS_FOR)
+        for found in idempotency_keys(key_of(match), _days_of(match.occurred_at))
     }
     with connection.cursor() as cursor:
         cursor.execute(_LOAD, [sorted(keys)])
         return [_folded(*row) for row in cursor.fetchall()]
+
+
+def _days_of(at: datetime) -> tuple[datetime, ...]:
+    """An alert that takes a match began on one of these days."""
+    return at - FOLDS_FOR, at, at + FOLDS_FOR
 
 
 def _folded(*row: Any) -> Folded:
