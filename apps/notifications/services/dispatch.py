@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -134,9 +135,12 @@ class Wishes:
                 "user_id", flat=True
             )
         )
-        # Addresses stay sealed here: only who sends looks at them.
+
+    @cached_property
+    def endpoints(self) -> dict[tuple[str, UUID | None], Endpoint]:
+        """Addresses stay sealed here: only who sends looks at them."""
         places = Endpoint.objects.filter(is_active=True).only("id", "tenant_id", "kind", "user_id")
-        self.endpoints = {(row.kind, row.user_id): row for row in places}
+        return {(row.kind, row.user_id): row for row in places}
 
     def _tenant_members(self, user_ids: set[UUID]) -> None:
         members = accounts.members_of(current_tenant_id())
@@ -150,6 +154,8 @@ class Wishes:
         return given if tidings.level or chosen is None else set(chosen)
 
     def endpoint(self, user_id: UUID, channel: str) -> Endpoint | None:
+        if channel not in Endpoint.Kind.values:
+            return None
         return self.endpoints.get((channel, user_id)) or self.endpoints.get((channel, None))
 
     def put_off(self, row: Delivery, now: datetime) -> None:
