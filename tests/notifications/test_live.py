@@ -7,6 +7,7 @@ import signal
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from urllib.parse import urlsplit
 
 import httpx
@@ -204,9 +205,12 @@ def test_who_does_not_read_is_cut_for_good(
     with deaf_client(uvicorn_process, alice_api, path) as deaf:
         eventually(lambda: redis_client.zcard(seats) == 1)
         frame = Frame("chat", {"text": "x" * 20_000}, {str(alice.pk): None})
+        megabytes = count()
 
         def is_cut_after_more() -> bool:
             push(acme.pk, [frame] * 50)
+            # The buffers of two sockets, and ours.
+            assert next(megabytes) < 60
             return redis_client.zcard(seats) == 0
 
         eventually(is_cut_after_more)
