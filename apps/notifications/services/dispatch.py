@@ -10,6 +10,8 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from django.db.models import Exists, OuterRef
+
 from apps.accounts import selectors as accounts
 from apps.events.context import acting
 from apps.events.message import Message
@@ -130,11 +132,6 @@ class Wishes:
         self._tenant_members(user_ids)
         preferences = Preference.objects.filter(user_id__in=self.people)
         self.preferences = {row.user_id: row for row in preferences}
-        self.muted = set(
-            Mailbox.objects.filter(user_id__in=self.people, muted=True).values_list(
-                "user_id", flat=True
-            )
-        )
 
     @cached_property
     def endpoints(self) -> dict[tuple[str, UUID | None], Endpoint]:
@@ -144,8 +141,11 @@ class Wishes:
 
     def _tenant_members(self, user_ids: set[UUID]) -> None:
         members = accounts.members_of(current_tenant_id())
+        switched_off = Mailbox.objects.filter(user=OuterRef("user"), muted=True)
         here = members.filter(user_id__in=user_ids, user__is_active=True)
-        self.people = {member.user_id: member.user for member in here}
+        found = list(here.annotate(muted=Exists(switched_off)))
+        self.people = {member.user_id: member.user for member in found}
+        self.muted = {member.user_id for member in found if member.muted}
 
     def channels(self, user_id: UUID, tidings: Tidings) -> set[str]:
         """Their choice for this severity; an escalation goes where the policy says."""
