@@ -40,6 +40,12 @@ def login_by_id(login_id: str | None) -> LoginSession | None:
     return login if login is not None and is_open(login) else None
 
 
+def login_goes_on(login_id: str) -> bool:
+    """Whether this login still lets its person in, under the password they have now."""
+    login = login_by_id(login_id)
+    return login is not None and _stamped(login.user, login.password_stamp)
+
+
 def is_open(login: LoginSession) -> bool:
     """Whether this login still lets its person in."""
     tenant_is_open = login.tenant is None or login.tenant.is_active

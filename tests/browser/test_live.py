@@ -4,13 +4,12 @@ import httpx
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
-from django.db import connection
 
 from apps.events.context import acting
 from apps.notifications.services import Notice, notify
 from apps.watch.services import subscribe
 from tests.conftest import PASSWORD
-from tests.notifications.conftest import web_server
+from tests.notifications.conftest import own_database, web_server
 from tests.programs import started
 
 from .conftest import Visit
@@ -116,6 +115,35 @@ def test_the_oldest_of_four_tabs_gives_way_and_does_not_fight_for_it(window):
     assert "newer tabs" in window.page.text_content("#live [data-show=state]")
 
 
+PLAIN = """() => new Promise(opened => {
+    window.heard = [];
+    window.source = new EventSource("/api/v1/notifications/stream");
+    source.addEventListener("notification", event => heard.push(event.lastEventId));
+    source.onopen = () => opened(true);
+})"""
+
+
+def plain_tab(window):
+    """A tab with the browser's own EventSource and nothing around it; its streams' answers."""
+    tab, answers = window.context.new_page(), []
+    tab.on("response", lambda r: answers.append(r.status) if "/stream" in r.url else None)
+    tab.goto(f"{window.server}/healthz")
+    assert tab.evaluate(PLAIN)
+    return tab, answers
+
+
+def test_a_plain_event_source_that_was_evicted_asks_once_more_and_stays_away(window, tell):
+    window.page.goto("about:blank")
+    tabs = [plain_tab(window) for _ in range(4)]
+    (oldest, answers), *newer = tabs
+    oldest.wait_for_function("source.readyState === EventSource.CLOSED", timeout=20_000)
+    assert answers == [200, 204]
+    tell("Still told")
+    for tab, answers in newer:
+        tab.wait_for_function("heard.length === 1")
+        assert answers == [200]
+
+
 def test_who_is_logged_out_elsewhere_is_told_so(window, staff):
     from apps.accounts.services import deactivate_user
 
@@ -144,12 +172,10 @@ def test_a_refused_stream_is_tried_again_until_it_is_there(browser, server, staf
 @pytest.fixture
 def workers(server):
     """The whole path in a process of its own: relay, watch and notifications."""
-    name = connection.settings_dict["NAME"]
-    database = settings.DATABASE_URL.rsplit("/", 1)[0] + f"/{name}"
     with started(
         *("django", "runworker", "relay", "watch_cep", "notifications"),
         DJANGO_SETTINGS_MODULE="axiom.settings",
-        DATABASE_URL=database,
+        DATABASE_URL=own_database(),
         REDIS_URL=settings.REDIS_URL,
     ) as running:
         running.wait_for(lambda: "workers started" in running.text())
@@ -164,6 +190,7 @@ def test_an_alert_that_a_rest_call_causes_appears_in_the_browser(
             name="New cases", user=alice, event_types=["CASE_CREATED"], rule={"type": "always"}
         )
     stands(window.page, "live")
+    plain, _ = plain_tab(window)
     answer = httpx.post(
         f"{window.server}/api/v1/cases/",
         json={"title": "Hanbit Textile"},
@@ -173,4 +200,6 @@ def test_an_alert_that_a_rest_call_causes_appears_in_the_browser(
     word = window.page.wait_for_selector("#live-toasts .ax-told")
     assert word.get_attribute("href").startswith("/admin/watch/alert/")
     assert window.page.text_content(".ax-live-count") == "1"
+    plain.wait_for_function("heard.length === 1")
+    assert plain.evaluate("heard") == ["1"]
     assert window.complaints == []

@@ -12,7 +12,7 @@ from apps.events import bus
 from apps.events.consumer import Consumer
 from apps.events.context import acting
 from apps.events.groups import GROUPS
-from tests.notifications.conftest import web_server
+from tests.notifications.conftest import own_redis, web_server  # noqa: F401
 
 
 @pytest.fixture
@@ -54,6 +54,7 @@ class Socket:
 
     def __init__(self, address: str, room, api, after: int | None = None) -> None:
         place = "" if after is None else f"?after={after}"
+        self._heard: list[dict] = []
         self.wire = connect(
             f"{address.replace('http', 'ws')}/ws/chat/{room.pk}/{place}",
             additional_headers={"Authorization": api._credentials["HTTP_AUTHORIZATION"]},
@@ -63,12 +64,17 @@ class Socket:
     def send(self, text: str, client_id: str) -> None:
         self.wire.send(json.dumps({"type": "send", "client_id": client_id, "text": text}))
 
-    def hear(self, event: str, seconds: float = 20) -> dict:
-        """The next of this kind."""
-        while True:
-            message = json.loads(self.wire.recv(timeout=seconds))
-            if message["event"] == event:
-                return message
+    def hear(self, *events: str, seconds: float = 20) -> dict:
+        """The next of these kinds; others stay to be heard."""
+        while not (found := [each for each in self._heard if each["event"] in events]):
+            self._heard.append(json.loads(self.wire.recv(timeout=seconds)))
+        self._heard.remove(found[0])
+        return found[0]
+
+    def is_accepted(self, text: str, client_id: str) -> bool:
+        """Send it, perhaps again, and hear what becomes of it."""
+        self.send(text, client_id)
+        return self.hear("accepted", "refused")["event"] == "accepted"
 
     def texts(self, count: int) -> list[str]:
         return [self.hear("message")["data"]["text"] for _ in range(count)]

@@ -1,5 +1,8 @@
 """Sockets on a real server: said, heard, resumed, limited and ended."""
 
+import os
+import shutil
+import signal
 import threading
 import time
 
@@ -8,10 +11,15 @@ import pytest
 from apps.accounts.services import end_login
 from apps.chat import services
 from apps.chat.models import RoomMember
-from apps.events import keys
+from apps.events import bus, handlers, healing, keys
+from apps.events.consumer import Consumer
 from apps.events.context import acting
+from apps.events.groups import GROUPS
 from tests.notifications.conftest import Listener, web_server
+from tests.notifications.test_live import deaf_client
 from tests.programs import eventually
+
+from .conftest import Socket
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,17 +33,20 @@ def test_what_one_says_all_hear_and_the_sender_learns_its_number(alice, alice_ap
     assert heard["data"]["sender_id"] == str(alice.pk)
 
 
-def test_all_hear_the_same_order_whoever_sends(alice_api, bob_api, enter):
-    sockets = [enter(api) for api in (alice_api, bob_api, alice_api, bob_api)]
+def test_all_hear_the_same_order_whoever_sends_wherever(alice_api, bob_api, enter):
+    with web_server("daphne") as elsewhere:
+        apis = [alice_api, bob_api, alice_api, bob_api]
+        sockets = [enter(api) for api in apis[:2]]
+        sockets += [enter(api, address=elsewhere) for api in apis[2:]]
 
-    def talk(socket, name):
-        for n in range(25):
-            socket.send(f"{name} {n}", f"{name}-{n}")
+        def talk(socket, name):
+            for n in range(25):
+                socket.send(f"{name} {n}", f"{name}-{n}")
 
-    talkers = [threading.Thread(target=talk, args=(s, i)) for i, s in enumerate(sockets)]
-    for each in talkers:
-        each.start()
-    heard = [[s.hear("message") for _ in range(100)] for s in sockets]
+        talkers = [threading.Thread(target=talk, args=(s, i)) for i, s in enumerate(sockets)]
+        for each in talkers:
+            each.start()
+        heard = [[s.hear("message") for _ in range(100)] for s in sockets]
     assert [m["id"] for m in heard[0]] == list(range(1, 101))
     texts = [[m["data"]["text"] for m in each] for each in heard]
     assert texts[0] == texts[1] == texts[2] == texts[3]
@@ -197,6 +208,55 @@ def test_members_elsewhere_hear_of_it_on_their_stream_even_when_muted(
     assert streams[1].of("chat") == []
     for each in streams:
         each.close()
+
+
+def test_who_does_not_read_is_cut_and_the_others_hear_on(
+    server, acme, alice, alice_api, bob, bob_api, room, say, enter, streams
+):
+    hers = enter(alice_api)
+    seats = keys.live_connections(f"chat:{room.pk}:{acme.pk}:{bob.pk}")
+    with deaf_client(server, bob_api, f"/ws/chat/{room.pk}/"):
+        eventually(lambda: streams.zcard(seats) == 1)
+        said = 0
+        while streams.zcard(seats):
+            said = say(alice, "x" * 4_000)
+            assert hers.hear("message")["id"] == said
+            assert said < 10_000
+    assert hers.is_accepted("Still here", "c1")
+
+
+def test_sockets_live_through_a_loss_of_redis(own_redis, settings, acme, alice, bob, api_of):
+    heal()
+    with acting(tenant_id=acme.pk):
+        room = services.open_room(name="Plan", by=alice, member_ids=[bob.pk])
+    with web_server("uvicorn", redis_url=settings.REDIS_URL) as address:
+        hers, his = (Socket(address, room, api_of(person)) for person in (alice, bob))
+        assert hers.is_accepted("Before", "c1")
+        assert his.texts(1) == ["Before"]
+        persist_what_was_said()
+        os.kill(own_redis._pid(), signal.SIGKILL)
+        hers.send("Meanwhile", "c2")
+        assert hers.hear("refused")["data"]["code"] == "chat_away"
+        shutil.rmtree(own_redis.data / "appendonlydir")
+        own_redis.start()
+        heal()
+        assert eventually(lambda: hers.is_accepted("Meanwhile", "c2"))
+        assert hers.is_accepted("After", "c3")
+        assert his.texts(2) == ["Meanwhile", "After"]
+        assert hers.texts(3) == ["Before", "Meanwhile", "After"]
+        for socket in (hers, his):
+            socket.close()
+
+
+def heal():
+    """As the relay does: streams and groups, made anew where Redis has none."""
+    healing.heal(bus.connect(), handlers.readers())
+
+
+def persist_what_was_said():
+    group = Consumer(GROUPS["chat_persist"], bus.connect(), "chat_persist-1")
+    group.step()
+    group._give_up_lease()
 
 
 def test_daphne_carries_it_as_well(alice_api, bob_api, room, enter):

@@ -10,8 +10,10 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from apps.events import connections
 from apps.events.context import acting
 from apps.notifications.services import Notice, notify
+from axiom.embedded import Valkey
 from axiom.embedded.state import free_port
 from tests.programs import started
 
@@ -28,13 +30,17 @@ SERVERS = {
 def web_server(kind: str = "daphne", redis_url: str = "", database_url: str = "") -> Iterator[str]:
     """A web server of its own process on the test's database and Redis; its address."""
     port = free_port()
-    database = connection.settings_dict
-    url = database_url or settings.DATABASE_URL.rsplit("/", 1)[0] + f"/{database['NAME']}"
+    url = database_url or own_database()
     bus = redis_url or settings.REDIS_URL
     with started(*SERVERS[kind](port), DATABASE_URL=url, REDIS_URL=bus) as server:
         address = f"http://127.0.0.1:{port}"
         server.wait_for(lambda: _answers(address))
         yield address
+
+
+def own_database() -> str:
+    """The test's database, as other processes are told of it."""
+    return settings.DATABASE_URL.rsplit("/", 1)[0] + f"/{connection.settings_dict['NAME']}"
 
 
 def _answers(address: str) -> bool:
@@ -110,3 +116,14 @@ def tell(acme):
             return notify([Notice(recipient_ids=[person.pk for person in people], **notice)])
 
     return tell
+
+
+@pytest.fixture
+def own_redis(tmp_path, settings):
+    """A Redis that this test may kill; what is told goes through it too."""
+    valkey = Valkey(tmp_path)
+    settings.REDIS_URL = valkey.start()
+    connections._redis_client.cache_clear()
+    yield valkey
+    valkey.stop()
+    connections._redis_client.cache_clear()

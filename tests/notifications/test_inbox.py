@@ -36,7 +36,7 @@ def test_many_are_told_in_as_many_statements_as_one(
 ):
     people = [member_of(acme, f"person{n}", "viewer") for n in range(30)]
     notices = [Notice([p.pk for p in people], f"alert:{n}", "alert", "Look") for n in range(20)]
-    with django_assert_max_num_queries(9):  # two of them open and close the transaction
+    with django_assert_max_num_queries(6):  # two of them open and close the transaction
         assert len(notify(notices)) == 600
 
 

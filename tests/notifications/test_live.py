@@ -2,11 +2,15 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from urllib.parse import urlsplit
 
+import httpx
 import psutil
 import pytest
 from django.db import connection
@@ -14,11 +18,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from apps.accounts.services import end_login
-from apps.events import connections, keys
+from apps.events import keys
 from apps.events.context import acting
 from apps.notifications.services import set_muted
 from apps.notifications.services.push import Frame, push
-from axiom.embedded import Valkey
+from apps.notifications.services.tickets import redeem_ticket
 from tests.programs import eventually
 
 from .conftest import Listener, web_server
@@ -71,6 +75,52 @@ def test_a_listener_resumes_where_it_was_and_hears_nothing_twice(
     tell(alice)
     eventually(lambda: len(stream.numbers()) >= 4)
     assert stream.numbers() == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/notifications/stream", "/api/v1/events/stream", "/api/notifications/stream"],
+)
+def test_each_name_of_the_stream_opens_it(server, alice, alice_api, tell, path):
+    tell(alice)
+    stream = Listener(server, path, Authorization=alice_api._credentials["HTTP_AUTHORIZATION"])
+    eventually(lambda: stream.numbers() == [1])
+    assert stream.response.headers["content-type"] == "text/event-stream"
+    assert stream.response.headers["cache-control"] == "no-store"
+    stream.close()
+
+
+def test_open_streams_hold_no_thread_and_no_session_of_the_database(
+    server, acme, alice_api, member_of, api_of, redis_client, listen
+):
+    listen(server, alice_api)
+    eventually(lambda: _seats(redis_client) == 1)
+    before = _held(server)
+    people = [member_of(acme, f"person{n}", "viewer") for n in range(20)]
+    tokens = [api_of(person)._credentials["HTTP_AUTHORIZATION"] for person in people] * 3
+    wires = [_asking(server, token) for token in tokens]
+    seats = [keys.live_connections(f"{acme.pk}:{person.pk}") for person in people]
+    eventually(lambda: [redis_client.zcard(each) for each in seats] == [3] * 20)
+    # Four threads open the doors, with a session each while they do.
+    threads, sessions = (now - then for now, then in zip(_held(server), before, strict=True))
+    assert (threads <= 4, sessions <= 4) == (True, True), (threads, sessions)
+    token = {"Authorization": tokens[0]}
+    assert (
+        httpx.get(f"{server}/api/v1/notifications/", headers=token, timeout=20).status_code == 200
+    )
+    for wire in wires:
+        wire.close()
+    eventually(lambda: not any(redis_client.zcard(each) for each in seats))
+
+
+def _held(address):
+    """The threads of a server, and all sessions of the database it works with."""
+    port = urlsplit(address).port
+    listening = (each for each in psutil.net_connections("tcp4") if each.status == "LISTEN")
+    (pid,) = {each.pid for each in listening if each.laddr.port == port}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+        return psutil.Process(pid).num_threads(), cursor.fetchone()[0]
 
 
 @pytest.mark.parametrize("place", ["9" * 5_000, "-1", "nonsense", "\u0663"])
@@ -147,29 +197,40 @@ def test_who_lost_a_seat_unheard_learns_of_it_after_the_ear_is_back(
     assert {name.decode() for name in redis_client.zrange(seats, 0, -1)} == set(newer)
 
 
-def test_who_does_not_read_is_cut_for_good(uvicorn_process, acme, alice, alice_api, redis_client):
+@pytest.mark.parametrize("path", ["/api/v1/notifications/stream", "/ws/alerts/"])
+def test_who_does_not_read_is_cut_for_good(
+    uvicorn_process, acme, alice, alice_api, redis_client, path
+):
     seats = keys.live_connections(f"{acme.pk}:{alice.pk}")
-    with _deaf_client(uvicorn_process, alice_api) as deaf:
+    with deaf_client(uvicorn_process, alice_api, path) as deaf:
         eventually(lambda: redis_client.zcard(seats) == 1)
         frame = Frame("chat", {"text": "x" * 20_000}, {str(alice.pk): None})
+        megabytes = count()
 
         def is_cut_after_more() -> bool:
             push(acme.pk, [frame] * 50)
+            # The buffers of two sockets, and ours.
+            assert next(megabytes) < 60
             return redis_client.zcard(seats) == 0
 
         eventually(is_cut_after_more)
         eventually(lambda: deaf.getsockname() not in _peers_of(uvicorn_process), seconds=5)
 
 
-def _deaf_client(address, api):
-    """Asks for a stream and reads nothing of it."""
+def deaf_client(address, api, path):
+    """Asks for a stream or a socket, and reads nothing of it."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.connect((urlsplit(address).hostname, urlsplit(address).port))
     token = api._credentials["HTTP_AUTHORIZATION"]
     head = f"Host: {urlsplit(address).netloc}\r\nAuthorization: {token}"
-    client.sendall(f"GET /api/v1/notifications/stream HTTP/1.1\r\n{head}\r\n\r\n".encode())
+    if path.startswith("/ws/"):
+        head += f"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n{_WEBSOCKET}"
+    client.sendall(f"GET {path} HTTP/1.1\r\n{head}\r\n\r\n".encode())
     return client
+
+
+_WEBSOCKET = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OTAxMjM0NQ=="
 
 
 def _peers_of(address):
@@ -234,6 +295,17 @@ def test_notifications_off_silences_notifications_and_never_chat(
     eventually(hears_a_notification)
 
 
+def test_a_ticket_is_good_for_thirty_seconds_and_for_one_of_many(alice_api, redis_client):
+    ticket = alice_api.post("/api/v1/notifications/tickets/").json()
+    assert ticket["expires_in"] == 30
+    (key,) = redis_client.keys(keys.live_ticket("*"))
+    assert 29_000 < redis_client.pttl(key) <= 30_000
+    assert ticket["ticket"] not in key.decode()
+    with ThreadPoolExecutor(8) as hands:
+        found = list(hands.map(redeem_ticket, [ticket["ticket"]] * 8))
+    assert sorted(map(str, found)) == sorted([str(alice_api.login_session.pk), *["None"] * 7])
+
+
 def test_a_ticket_opens_one_stream(daphne, alice_api):
     ticket = alice_api.post("/api/v1/notifications/tickets/").json()["ticket"]
     path = f"/api/v1/notifications/stream?ticket={ticket}"
@@ -267,19 +339,9 @@ def test_what_is_for_everybody_reaches_one_tenant_alone(
     assert not theirs.of("metadata.table.added")
 
 
-@pytest.fixture
-def own_redis(tmp_path, settings):
-    """A Redis that this test may kill; what is told goes through it too."""
-    valkey = Valkey(tmp_path)
-    settings.REDIS_URL = valkey.start()
-    connections._redis_client.cache_clear()
-    yield valkey
-    valkey.stop()
-    connections._redis_client.cache_clear()
-
-
+@pytest.mark.parametrize("comes_back", ["as it was", "empty"])
 def test_streams_live_through_a_loss_of_redis_and_miss_nothing(
-    own_redis, settings, alice, bob, alice_api, bob_api, tell, listen
+    own_redis, settings, alice, bob, alice_api, bob_api, tell, listen, comes_back
 ):
     with web_server("uvicorn", redis_url=settings.REDIS_URL) as address:
         streams = [listen(address, api) for api in (alice_api, alice_api, bob_api)]
@@ -289,6 +351,8 @@ def test_streams_live_through_a_loss_of_redis_and_miss_nothing(
         eventually(lambda: all(each.of("degraded") for each in streams))
         tell(alice, bob, title="Meanwhile")
         eventually(lambda: all(each.numbers() == [1, 2] for each in streams))
+        if comes_back == "empty":
+            shutil.rmtree(own_redis.data / "appendonlydir")
         own_redis.start()
         eventually(lambda: all(each.of("resync") for each in streams))
         tell(alice, bob, title="After")

@@ -42,10 +42,10 @@ class Flow:
 
 
 class Follower:
-    """A client that is cut again and again, and resumes after the last number it has."""
+    """A client that is cut again and again, and resumes after the last number it has, anywhere."""
 
-    def __init__(self, address: str, token: str, seed: int) -> None:
-        self._place, self._token = urlsplit(address), token
+    def __init__(self, addresses: list[str], token: str, seed: int) -> None:
+        self._places, self._token = [urlsplit(each) for each in addresses], token
         self._random = random.Random(seed)
         self.heard: list[int] = []
         self.cuts = 0
@@ -61,10 +61,11 @@ class Follower:
 
     async def _listen(self, until: int) -> None:
         """One connection, dropped without a word once so many are known."""
-        reader, writer = await asyncio.open_connection(self._place.hostname, self._place.port)
+        place = self._random.choice(self._places)
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
         last = self.heard[-1] if self.heard else 0
         head = (
-            f"GET /api/v1/notifications/stream HTTP/1.1\r\nHost: {self._place.netloc}\r\n"
+            f"GET /api/v1/notifications/stream HTTP/1.1\r\nHost: {place.netloc}\r\n"
             f"Authorization: {self._token}\r\nLast-Event-ID: {last}\r\n\r\n"
         )
         writer.write(head.encode())
@@ -83,8 +84,8 @@ class Follower:
 def test_a_thousand_cuts_lose_nothing_and_repeat_nothing(acme, member_of, api_of, redis_client):
     people = [member_of(acme, f"person{n}", "viewer") for n in range(CLIENTS)]
     tokens = [api_of(person)._credentials["HTTP_AUTHORIZATION"] for person in people]
-    with web_server("uvicorn") as address:
-        followers = [Follower(address, token, seed) for seed, token in enumerate(tokens)]
+    with web_server("uvicorn") as one, web_server("daphne") as other:
+        followers = [Follower([one, other], token, seed) for seed, token in enumerate(tokens)]
         last = asyncio.run(_scene(followers, Flow(acme, people)))
     assert sum(each.cuts for each in followers) == 1_000
     expected = list(range(1, last + 1))

@@ -58,7 +58,8 @@ class Hub:
         self.seats = Seats(self._redis, secrets.token_hex(8))
         self.connections: dict[str, Connection] = {}
         self._members: dict[Member, dict[str, Connection]] = {}
-        self._tenants: dict[UUID, set[Member]] = {}
+        # By the text of a person's id, as frames name them: five thousand need not be parsed.
+        self._tenants: dict[UUID, dict[str, Member]] = {}
         self._positions: dict[UUID, bytes | str] = {}
         self._behind: set[Member] = set()
         self._look_now, self._occupied = asyncio.Event(), asyncio.Event()
@@ -101,7 +102,7 @@ class Hub:
         member = connection.viewer.member
         self.connections[connection.id] = connection
         self._members.setdefault(member, {})[connection.id] = connection
-        self._tenants.setdefault(member[0], set()).add(member)
+        self._tenants.setdefault(member[0], {})[str(member[1])] = member
         self._occupied.set()
         LIVE_CONNECTIONS.inc()
 
@@ -112,7 +113,7 @@ class Hub:
         there.pop(connection.id, None)
         if not there:
             del self._members[member]
-            self._tenants[member[0]].discard(member)
+            self._tenants[member[0]].pop(str(member[1]), None)
         LIVE_CONNECTIONS.dec()
         if not self.degraded:
             await if_redis_is_there(self.seats.stand_up(connection))
@@ -164,11 +165,12 @@ class Hub:
 
     def _deliver(self, tenant_id: UUID, fields: dict[bytes, bytes]) -> None:
         event, data, to = fields[b"event"].decode(), fields[b"data"], orjson.loads(fields[b"to"])
+        here = self._tenants.get(tenant_id, {})
         if to is None:
-            to = {str(user_id): None for _, user_id in self._tenants.get(tenant_id, ())}
-        for user_id, number in to.items():
-            member = (tenant_id, UUID(user_id))
-            for connection in self._members.get(member, {}).values():
+            to = dict.fromkeys(here)
+        for user_id in to.keys() & here.keys():
+            member, number = here[user_id], to[user_id]
+            for connection in self._members[member].values():
                 if number is None:
                     connection.say(event, data)
                 elif not connection.tell(number, event, data):
@@ -281,7 +283,10 @@ class Hub:
     async def _tick(self) -> None:
         """One timer for all connections."""
         await asyncio.sleep(1)
-        now = time.time()
+        await self.keep_time(time.time())
+
+    async def keep_time(self, now: float) -> None:
+        """Renew the lease of this process, ping, and end what has lasted long enough."""
         if now - self._renewed_at > LEASE_SECONDS / 3:
             self._renewed_at = now
             await if_redis_is_there(self.seats.renew())

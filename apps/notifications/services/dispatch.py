@@ -4,10 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
+
+from django.db.models import Exists, OuterRef
 
 from apps.accounts import selectors as accounts
 from apps.events.context import acting
@@ -138,19 +141,20 @@ class Wishes:
         self._tenant_members(user_ids)
         preferences = Preference.objects.filter(user_id__in=self.people)
         self.preferences = {row.user_id: row for row in preferences}
-        self.muted = set(
-            Mailbox.objects.filter(user_id__in=self.people, muted=True).values_list(
-                "user_id", flat=True
-            )
-        )
-        # Addresses stay sealed here: only who sends looks at them.
+
+    @cached_property
+    def endpoints(self) -> dict[tuple[str, UUID | None], Endpoint]:
+        """Addresses stay sealed here: only who sends looks at them."""
         places = Endpoint.objects.filter(is_active=True).only("id", "tenant_id", "kind", "user_id")
-        self.endpoints = {(row.kind, row.user_id): row for row in places}
+        return {(row.kind, row.user_id): row for row in places}
 
     def _tenant_members(self, user_ids: set[UUID]) -> None:
         members = accounts.members_of(current_tenant_id())
+        switched_off = Mailbox.objects.filter(user=OuterRef("user"), muted=True)
         here = members.filter(user_id__in=user_ids, user__is_active=True)
-        self.people = {member.user_id: member.user for member in here}
+        found = list(here.annotate(muted=Exists(switched_off)))
+        self.people = {member.user_id: member.user for member in found}
+        self.muted = {member.user_id for member in found if member.muted}
 
     def channels(self, user_id: UUID, tidings: Tidings) -> set[str]:
         """Their choice for this severity; an escalation goes where the policy says."""
@@ -159,6 +163,8 @@ class Wishes:
         return given if tidings.level or chosen is None else set(chosen)
 
     def endpoint(self, user_id: UUID, channel: str) -> Endpoint | None:
+        if channel not in Endpoint.Kind.values:
+            return None
         return self.endpoints.get((channel, user_id)) or self.endpoints.get((channel, None))
 
     def put_off(self, row: Delivery, now: datetime) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q
 
 from apps.accounts import selectors as accounts
 
@@ -35,7 +36,7 @@ def recipients_of_each(told: Collection[Told]) -> dict[Told, list[Recipient]]:
     """The same for many, in as many statements as for one."""
     listening = {(w.alert_id, w.subscription_id): w.subscription for w in _listening(told)}
     tenants = _tenants_of_system(told)
-    people = _People({*tenants.values(), *(each.tenant_id for each in listening.values())})
+    people = _People(listening.values(), set(tenants.values()))
     found = {pair: people.of(subscription) for pair, subscription in listening.items()}
     return found | {(alert, None): people.of_system(tenant) for alert, tenant in tenants.items()}
 
@@ -57,11 +58,17 @@ def _tenants_of_system(told: Iterable[Told]) -> dict[UUID, UUID]:
 
 
 class _People:
-    """Who works in some tenants, and as what."""
+    """Who works in some tenants, and as what: as far as these subscriptions and tenants ask."""
 
-    def __init__(self, tenant_ids: set[Any]) -> None:
+    def __init__(self, subscriptions: Collection[Subscription], of_system: set[UUID]) -> None:
         self._roles: dict[Any, dict[UUID, str]] = defaultdict(dict)
-        for tenant_id, user_id, role in accounts.active_roles(tenant_ids):
+        tenants = {*of_system, *(each.tenant_id for each in subscriptions)}
+        # Of a large tenant few are asked for: not all of it is read for each alert.
+        asked = Q(user_id__in={each.user_id for each in subscriptions if each.user_id})
+        asked |= Q(role__in={each.role for each in subscriptions if not each.user_id})
+        if of_system:
+            asked |= Q(role__in=settings.WATCH_SYSTEM_ROLES)
+        for tenant_id, user_id, role in accounts.active_roles(tenants).filter(asked):
             self._roles[tenant_id][user_id] = role
 
     def of(self, subscription: Subscription) -> list[Recipient]:

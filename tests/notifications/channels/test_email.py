@@ -6,6 +6,7 @@ import pytest
 
 from apps.notifications.channels import Word, email
 from axiom.embedded.state import free_port
+from tests.notifications.peers import Answer
 
 from .conftest import MESSAGE
 
@@ -27,6 +28,16 @@ def test_a_mail_says_it_in_text_and_html(mails, message):
 def test_the_clock_is_the_readers(mails, message):
     email.send(message())
     assert "March 5, 2026, 12:30 a.m." in mails.got[0].get_body(("plain",)).get_content()
+
+
+def test_it_is_in_the_readers_language(mails, message):
+    email.send(message(language="ko", level=1))
+    (mail,) = mails.got
+    assert mail["Subject"].strip().startswith("[CRITICAL] 확인한 사람이 없음: Cash")
+    for part in ("plain", "html"):
+        words = mail.get_body((part,)).get_content()
+        assert "Axiom에서 열기" in words
+        assert "2026년 3월 5일" in words
 
 
 def test_a_repeat_has_the_same_message_id(mails, message):
@@ -83,10 +94,11 @@ def test_a_server_that_is_away_is_tried_again(settings, mails, message):
 @pytest.fixture
 def ses(settings, amazon, keys):
     settings.EMAIL_BACKEND = "anymail.backends.amazon_ses.EmailBackend"
-    params = {"region_name": "us-east-1", "endpoint_url": amazon}
-    settings.ANYMAIL = {"AMAZON_SES_CLIENT_PARAMS": params}
+    place = {"region_name": "us-east-1", "endpoint_url": amazon}
+    known = settings.ANYMAIL["AMAZON_SES_CLIENT_PARAMS"]
+    settings.ANYMAIL = {"AMAZON_SES_CLIENT_PARAMS": known | place}
     httpx.post(f"{amazon}/moto-api/reset")
-    return boto3.client("sesv2", **params)
+    return boto3.client("sesv2", **place)
 
 
 def test_amazon_takes_a_mail_of_a_sender_it_knows(ses, message, amazon):
@@ -101,3 +113,14 @@ def test_amazon_refuses_a_sender_it_does_not_know(ses, message):
     outcome = email.send(message())
     assert outcome.kind == "never"
     assert "MessageRejected" in outcome.said
+
+
+@pytest.mark.parametrize("status", [429, 500])
+def test_trouble_at_amazon_is_tried_again_by_us_and_by_nobody_else(
+    ses, settings, peer, message, status
+):
+    known = settings.ANYMAIL["AMAZON_SES_CLIENT_PARAMS"]
+    settings.ANYMAIL = {"AMAZON_SES_CLIENT_PARAMS": known | {"endpoint_url": peer.url}}
+    peer.answers = [Answer(status, "{}")] * 5
+    assert email.send(message()).kind == "again"
+    assert len(peer.asked) == 1

@@ -47,8 +47,19 @@ def test_an_address_that_many_read_has_no_button_of_one_person(peer, message):
     assert [b["url"] for b in attachment["blocks"][2]["elements"]] == [MESSAGE.alert.link]
 
 
-def test_a_pause_that_slack_asks_for_is_told(peer, message):
-    peer.answers = [Answer(429, "rate_limited", {"Retry-After": "42"})]
+def test_it_is_in_the_readers_language(peer, message):
+    slack.send(message(url=peer.url, language="ko"))
+    (attachment,) = peer.asked[0].json["attachments"]
+    assert [each["text"]["text"] for each in attachment["blocks"][2]["elements"]] == [
+        "확인",
+        "Axiom에서 열기",
+    ]
+    assert "2026년 3월 5일" in attachment["blocks"][1]["elements"][0]["text"]
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_pause_that_slack_asks_for_is_told(peer, message, status):
+    peer.answers = [Answer(status, "rate_limited", {"Retry-After": "42"})]
     outcome = slack.send(message(url=peer.url))
     assert (outcome.kind, outcome.after) == ("again", 42)
     assert len(peer.asked) == 1  # slack_sdk tries nothing again by itself

@@ -5,6 +5,7 @@ import pytest
 
 from apps.notifications.channels import Word, sms
 from axiom.embedded.state import free_port
+from tests.notifications.peers import Answer
 
 
 @pytest.fixture
@@ -15,15 +16,27 @@ def sns(settings, amazon, keys):
     return amazon
 
 
-def sent_to(amazon):
-    data = httpx.get(f"{amazon}/moto-api/data.json").json()
-    return str(data["sns"])
-
-
 def test_a_text_message_reaches_the_phone(sns, message):
     outcome = sms.send(message())
     assert outcome.kind == "sent"
-    assert outcome.peer_id
+    kept = httpx.get(f"{sns}/moto-api/data.json").json()["sns"]
+    assert outcome.peer_id in str(kept)
+    assert "+821012345678" in str(kept)
+
+
+def test_it_is_in_the_readers_language(message):
+    text = sms.text_of(message(language="ko", level=1))
+    assert text.startswith("[CRITICAL] 확인한 사람이 없음: Cash of")
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_trouble_at_amazon_is_tried_again_by_us_and_by_nobody_else(
+    sns, settings, peer, message, status
+):
+    settings.SMS_ENDPOINT_URL = f"http://127.0.0.1:{peer.port}"
+    peer.answers = [Answer(status, "<ErrorResponse/>")] * 5
+    assert sms.send(message()).kind == "again"
+    assert len(peer.asked) == 1
 
 
 def test_it_is_one_line_of_a_bearable_length(message):

@@ -65,6 +65,7 @@ def test_while_a_secret_is_replaced_both_are_good_and_no_third(peer, now_message
     [
         (Answer(204, ""), "sent"),
         (Answer(500), "again"),
+        (Answer(503, "", {"Retry-After": "7"}), "again"),
         (Answer(429, "", {"Retry-After": "7"}), "again"),
         (Answer(400), "never"),
         (Answer(302, "", {"Location": "http://127.0.0.1/"}), "never"),
@@ -74,7 +75,7 @@ def test_what_an_answer_means(peer, message, answer, kind):
     peer.answers = [answer]
     outcome = webhook.send(message(url=peer.url, secrets=(webhook.new_secret(),)))
     assert outcome.kind == kind
-    assert outcome.after == (7 if answer.status == 429 else None)
+    assert outcome.after == (7 if answer.headers.get("Retry-After") else None)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +97,12 @@ def test_nonsense_is_no_time_to_wait(given):
     assert answered(503, "", given).after is None
 
 
-def test_a_redirect_is_not_followed(peer, message):
-    peer.answers = [Answer(307, "", {"Location": peer.url + "/elsewhere"})]
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(
+    "where", ["{own}/elsewhere", "http://10.0.0.1/", "http://169.254.169.254/"]
+)
+def test_a_redirect_is_not_followed(peer, message, status, where):
+    peer.answers = [Answer(status, "", {"Location": where.format(own=peer.url)})]
     outcome = webhook.send(message(url=peer.url, secrets=(webhook.new_secret(),)))
     assert (outcome.kind, len(peer.asked)) == ("never", 1)
 

@@ -194,7 +194,7 @@ def test_many_are_told_in_as_many_statements_as_one(
     messages = published()
     Delivery.across_tenants.all().delete()
     Notification.across_tenants.all().delete()
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(16):
         dispatch(messages, now=NOON)
     assert Delivery.across_tenants.filter(channel="email").count() == 300
 

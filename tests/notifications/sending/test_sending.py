@@ -99,8 +99,9 @@ def test_a_refusal_is_not_tried_again(alert, by_webhook, outbound, deliveries):
     assert (row.state, row.reason) == ("failed", "refused")
 
 
-def test_who_asks_for_a_pause_gets_it_for_everything(alert, by_webhook, outbound):
-    outbound.answers = [Answer(429, "", {"Retry-After": "600"})]
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_who_asks_for_a_pause_gets_it_for_everything(alert, by_webhook, outbound, status):
+    outbound.answers = [Answer(status, "", {"Retry-After": "600"})]
     alert(by_webhook)
     alert(by_webhook, thing="c2")
     deliver("webhook", 0.1)

@@ -31,7 +31,8 @@ def send(message: Message) -> Outcome:
             PhoneNumber=message.to.phone, Message=text_of(message), MessageAttributes=_attributes()
         )
     except ClientError as error:
-        code = error.response["Error"]["Code"]
+        # A proxy on the way answers in words of its own.
+        code = error.response.get("Error", {}).get("Code", "")
         return never(str(error)) if code in _REFUSED else again(str(error))
     except BotoCoreError as error:
         return again(f"{type(error).__name__}: {error}")
