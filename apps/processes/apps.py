@@ -5,3 +5,10 @@ from django.utils.translation import gettext_lazy as _
 class ProcessesConfig(AppConfig):
     name = "apps.processes"
     verbose_name = _("Processes")
+
+    def ready(self) -> None:
+        from apps.cases.selectors import timeline
+        from apps.processes.timeline import TOPICS
+
+        for topic in TOPICS:
+            timeline.add(topic)
