@@ -7,9 +7,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
@@ -21,7 +19,7 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from apps.processes import selectors, services
+from apps.processes import pages, selectors, services
 from apps.processes.bpmn.reading import LARGEST
 from apps.processes.errors import BpmnTooLarge, InvalidBpmn
 from apps.processes.models import (
@@ -263,16 +261,7 @@ class ProcessAdmin(ReadOnly, TenantAdmin):
         instance = rows.filter(pk=pk).first() if self.has_view_permission(request) else None
         if instance is None:
             raise Http404
-        context = {
-            **self.admin_site.each_context(request),
-            "title": instance.title,
-            "opts": self.opts,
-            "instance": instance,
-            "items": instance.work_items.select_related("assignee").order_by("created_at", "id"),
-            "standing": selectors.standing_of(instance),
-            "now": timezone.now(),
-        }
-        return TemplateResponse(request, "processes/diagram.html", context)
+        return pages.diagram_page(request, instance)
 
     def has_terminate_permission(self, request: HttpRequest) -> bool:
         return may(request, WHO_LEADS)
