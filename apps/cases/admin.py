@@ -7,12 +7,12 @@ from uuid import UUID
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import action, display
+from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectMultipleWidget
 
 from apps.cases import pages, services
@@ -165,7 +165,7 @@ class CaseAdmin(OfCases):
     )  # fmt: skip
     readonly_fields = ("status", "comment_count", "opened_by", "opened_at", "closed_at")
     actions = ("close", "reopen")
-    actions_detail = ("show_timeline",)
+    change_form_before_template = "cases/to_timeline.html"
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.timeline_view)
@@ -185,10 +185,6 @@ class CaseAdmin(OfCases):
         link = reverse("admin:cases_case_timeline", args=[case.pk])
         words = gettext("what happened")
         return format_html('<a class="text-primary-600" href="{}">{}</a>', link, words)
-
-    @action(description=_("Timeline"), url_path="to-timeline", permissions=["view"])
-    def show_timeline(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return HttpResponseRedirect(reverse("admin:cases_case_timeline", args=[object_id]))
 
     def get_inlines(self, request: HttpRequest, obj: Any = None) -> Any:
         every = (DeadlinesOfCase, PaymentsOfCase, ReviewsOfCase, ApprovalsOfCase, DatasetsOfCase)

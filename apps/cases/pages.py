@@ -68,6 +68,7 @@ def _page(request: HttpRequest, case: Case, acts: bool) -> HttpResponse:
         **_contents(request, case),
         "title": str(case),
         "opts": Case._meta,
+        "original": case,
         "comment_form": CommentForm() if acts else None,
         "move_form": MoveForm(case) if acts else None,
     }

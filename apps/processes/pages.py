@@ -242,6 +242,7 @@ def diagram_page(request: HttpRequest, instance: ProcessInstance) -> HttpRespons
             **_about(request, instance),
             "title": instance.title,
             "opts": ProcessInstance._meta,
+            "original": instance,
             "drawing": selectors.standing_of(instance)["bpmn"],
         }
         return TemplateResponse(request, "processes/diagram.html", context).render()
