@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from apps.cases import services as cases
+from apps.documents import services as documents
 from apps.events.context import acting
 from apps.processes import demo, services
+from tests.documents import files
+from tests.documents.conftest import Workshop
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -160,6 +163,26 @@ def test_new_work_comes_by_itself(window, case, staff, request):
     assert window.page.is_visible("text=Nothing waits for you.")
     request.getfixturevalue("instance")
     window.page.wait_for_selector("text=채권 신고 접수")
+    assert window.complaints == []
+
+
+@pytest.fixture
+def document(case, settings, tmp_path):
+    settings.DOCUMENTS_DIR = tmp_path / "documents"
+    documents.add_pattern(field="total", pattern=r"Total claims: ([\d,]+)", value_type="number")
+    upload = files.incoming(files.pdf("Total claims: 1,250,000 KRW", "a second page"))
+    return documents.upload_document(case_id=case.pk, incoming=upload, file_name="claims.pdf")
+
+
+def test_the_progress_of_a_document_is_seen_while_it_is_read(window, document):
+    window.open(f"/admin/documents/document/{document.pk}/change/")
+    assert window.page.text_content("#document-progress [data-show=state]") == "In line"
+    workshop = Workshop()
+    workshop.work()
+    window.page.wait_for_selector("#document-progress[data-settled='1']")
+    assert window.page.text_content("#document-progress [data-show=state]") == "Ready"
+    assert "1250000" in window.page.text_content("#document-progress table")
+    assert "2 / 2" in window.page.text_content("#document-progress [data-show=pages]")
     assert window.complaints == []
 
 
