@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import conditional_page
 from unfold.widgets import (
@@ -105,7 +105,7 @@ def _comment(request: HttpRequest, case: Case, log: Log) -> str:
     given = checked(CommentForm(request.POST))
     author: Any = request.user
     services.add_comment(case=case, author=author, body=given["body"])
-    return _now("Your comment is there.")
+    return gettext("Your comment is there.")
 
 
 def _move(request: HttpRequest, case: Case, log: Log) -> str:
@@ -116,7 +116,7 @@ def _move(request: HttpRequest, case: Case, log: Log) -> str:
     given = checked(form)
     moved = services.change_status(case=case, **given)
     log(request, moved, moved.status)
-    return _now("The case is now: %(status)s.") % {"status": moved.get_status_display()}
+    return gettext("The case is now: %(status)s.") % {"status": moved.get_status_display()}
 
 
 _DEEDS = {"comment": _comment, "move": _move}

@@ -9,9 +9,8 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from unfold.decorators import display
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
@@ -55,11 +54,11 @@ class UploadForm(forms.ModelForm):
     def clean_file(self) -> str:
         file = self.cleaned_data["file"]
         if file.size > LARGEST:
-            raise forms.ValidationError(_now(BpmnTooLarge.sentence()))
+            raise forms.ValidationError(gettext(BpmnTooLarge.sentence()))
         try:
             return file.read().decode()
         except UnicodeDecodeError:
-            raise forms.ValidationError(_now(InvalidBpmn.sentence())) from None
+            raise forms.ValidationError(gettext(InvalidBpmn.sentence())) from None
 
 
 class DefinitionForm(UploadForm):
@@ -270,7 +269,9 @@ class ProcessAdmin(ReadOnly, TenantAdmin):
     def terminate(self, request: HttpRequest, instances: QuerySet[ProcessInstance]) -> None:
         running = list(instances.filter(status__in=ProcessInstance.OPEN))
         for instance in running:
-            services.terminate_process(instance=instance, reason=_now("Terminated in the console."))
+            services.terminate_process(
+                instance=instance, reason=gettext("Terminated in the console.")
+            )
             self.log_change(request, instance, "terminated")
         said = ngettext(
             "%(n)d process was terminated.", "%(n)d processes were terminated.", len(running)

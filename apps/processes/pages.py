@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import conditional_page
 from unfold.widgets import (
@@ -45,7 +45,7 @@ def my_work(request: HttpRequest) -> HttpResponse:
     """What one can do or approve now, what is due first; with `?part` only the list."""
     if "part" in request.GET:
         return _my_list(request)
-    context = {**admin.site.each_context(request), **_mine(request), "title": _now("My work")}
+    context = {**admin.site.each_context(request), **_mine(request), "title": gettext("My work")}
     return TemplateResponse(request, "processes/my_work.html", context)
 
 
@@ -182,7 +182,7 @@ def _do(request: HttpRequest, item: WorkItem) -> HttpResponse:
 
 def _start(request: HttpRequest, item: WorkItem) -> str:
     services.start_work(item=item, by=_doer(request))
-    return _now("It is yours now.")
+    return gettext("It is yours now.")
 
 
 def _hand_in(service: Callable[..., WorkItem]) -> Callable[[HttpRequest, WorkItem], str]:
@@ -190,8 +190,8 @@ def _hand_in(service: Callable[..., WorkItem]) -> Callable[[HttpRequest, WorkIte
         given = checked(ConfidenceForm(request.POST)) if item.is_a_machines else {}
         done = service(item=item, by=_doer(request), result=_result(request), **given)
         if done.status == Status.SUBMITTED:
-            return _now("Submitted: somebody has to approve it.")
-        return _now("Done: the process moves on.")
+            return gettext("Submitted: somebody has to approve it.")
+        return gettext("Done: the process moves on.")
 
     return hand_in
 
@@ -203,20 +203,20 @@ def _result(request: HttpRequest) -> dict[str, Any]:
 def _approve(request: HttpRequest, item: WorkItem) -> str:
     given = checked(_about_agents(ApprovalForm(request.POST, prefix="approve"), item))
     services.approve_work(item=item, by=_doer(request), result=_result(request), **given)
-    return _now("Approved: the process moves on.")
+    return gettext("Approved: the process moves on.")
 
 
 def _reject(request: HttpRequest, item: WorkItem) -> str:
     given = checked(_about_agents(RejectionForm(request.POST, prefix="reject"), item))
     services.reject_work(item=item, by=_doer(request), **given)
-    return _now("Rejected: it is to be done again.")
+    return gettext("Rejected: it is to be done again.")
 
 
 def _delegate(request: HttpRequest, item: WorkItem) -> str:
     given = checked(DelegationForm(item, request.POST))
     given["to"] = UUID(given["to"])
     moved = services.delegate_work(item=item, by=_doer(request), **given)
-    return _now("%(name)s has it now.") % {"name": moved.assignee}
+    return gettext("%(name)s has it now.") % {"name": moved.assignee}
 
 
 _DEEDS: Mapping[str, Callable[[HttpRequest, WorkItem], str]] = {
@@ -255,7 +255,7 @@ def _standing(request: HttpRequest, instance: ProcessInstance) -> HttpResponse:
 
 def _about(request: HttpRequest, instance: ProcessInstance) -> dict[str, Any]:
     where = ", ".join(instance.stands_at)
-    label = _now("Diagram of the process; it stands at: %(where)s") % {"where": where}
+    label = gettext("Diagram of the process; it stands at: %(where)s") % {"where": where}
     items = instance.work_items.select_related("assignee").order_by("created_at", "id")
     return {
         "instance": instance,
