@@ -7,7 +7,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Case, F, IntegerField, QuerySet, Value, When
+from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.response import TemplateResponse
@@ -55,28 +55,29 @@ def _my_list(request: HttpRequest) -> HttpResponse:
 
 
 def _mine(request: HttpRequest) -> dict[str, Any]:
-    page = _number(request.GET.get("page", ""))
+    page, only = _number(request.GET.get("page", "")), request.GET.get("only", "")
+    choices = [(status, _CALLED[status]) for status in WorkItem.OPEN]
+    context = {"page": page, "only": only, "choices": choices, "now": timezone.now()}
     if current().tenant_id is None:
-        return {"items": [], "page": page, "no_tenant": True}
+        return {**context, "items": [], "no_tenant": True}
     start = (page - 1) * SIZE
-    items = list(_in_order(selectors.work_items(), _doer(request))[start : start + SIZE + 1])
-    return {
-        "items": items[:SIZE],
-        "page": page,
-        "next": page + 1 if len(items) > SIZE else None,
-        "now": timezone.now(),
-    }
+    items = list(_in_order(_doer(request), only)[start : start + SIZE + 1])
+    more = page + 1 if len(items) > SIZE else None
+    return {**context, "items": items[:SIZE], "next": more}
 
 
-def _in_order(items: QuerySet[WorkItem], doer: Doer) -> QuerySet[WorkItem]:
-    """What one has begun, then what is to be done, then what is to be judged; each by its due."""
-    turns = {Status.IN_PROGRESS: 0, Status.TODO: 1, Status.SUBMITTED: 2}
-    turn = Case(
-        *(When(status=status, then=Value(number)) for status, number in turns.items()),
-        output_field=IntegerField(),
-    )
-    mine = items.filter(selectors.is_for(doer)).select_related("instance__case")
-    return mine.order_by(turn, F("due_at").asc(nulls_last=True), "created_at", "id")
+_CALLED = {
+    Status.TODO: Status.TODO.label,
+    Status.IN_PROGRESS: Status.IN_PROGRESS.label,
+    Status.SUBMITTED: _("Waits for my approval"),
+}
+
+
+def _in_order(doer: Doer, only: str) -> QuerySet[WorkItem]:
+    """What is due first comes first: as an index has it, however much there is."""
+    mine = selectors.work_items().filter(selectors.is_for(doer)).select_related("instance__case")
+    wanted = mine.filter(status=only) if only else mine
+    return wanted.order_by(F("due_at").asc(nulls_last=True), "id")
 
 
 def _number(text: str) -> int:

@@ -58,14 +58,24 @@ class TestWhatIsMine:
         assert names_on(console("manager").get(MINE)) == ["Read"]
         assert names_on(console("analyst").get(MINE)) == []
 
-    def test_comes_in_the_order_of_begun_due_and_to_be_judged(self, start, console, people):
-        start(diagrams.both(), amount=1)
+    def test_comes_by_its_due_date_and_without_one_last(self, start, console):
+        start(diagrams.both())
         left, right = WorkItem.objects.order_by("activity_id")
-        WorkItem.objects.filter(pk=right.pk).update(due_at=NOON + timedelta(days=1))
         mine = console("attorney")
+        WorkItem.objects.filter(pk=right.pk).update(due_at=NOON)
         assert names_on(mine.get(MINE)) == ["Right", "Left"]
-        services.start_work(item=left, by=people["attorney"])
+        WorkItem.objects.filter(pk=left.pk).update(due_at=NOON - timedelta(days=1))
         assert names_on(mine.get(MINE)) == ["Left", "Right"]
+
+    def test_can_be_narrowed_to_what_one_has_begun(self, start, console, people):
+        start(diagrams.both())
+        left, _right = WorkItem.objects.order_by("activity_id")
+        services.start_work(item=left, by=people["attorney"])
+        mine = console("attorney")
+        assert names_on(mine.get(MINE, {"only": "IN_PROGRESS"})) == ["Left"]
+        assert names_on(mine.get(MINE, {"only": "TODO"})) == ["Right"]
+        empty = mine.get(MINE, {"only": "SUBMITTED"}).content.decode()
+        assert "Nothing of this kind waits for you." in empty
 
     def test_says_what_is_overdue(self, console, item):
         WorkItem.objects.update(due_at=NOON)
