@@ -1,6 +1,7 @@
 """The timeline of a case: what happened in it, from every app, in one order."""
 
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from uuid import UUID
 
 import pytest
@@ -167,6 +168,18 @@ def test_it_keeps_what_the_events_forget(case, alice):
     services.close_case(case=case, reason="over")
     OutboxEvent.objects.all().delete()
     assert told(case) == [("case", "Opened"), ("case", "Status changed")]
+
+
+def test_cases_from_before_the_timeline_have_their_beginning_and_end(case, alice):
+    services.close_case(case=case)
+    CaseStep.objects.all().delete()
+    migration = import_module("apps.cases.migrations.0003_tell_of_cases_that_were_there")
+    with connection.cursor() as cursor:
+        for statement in (migration.OPENED, migration.CLOSED):
+            cursor.execute(statement)
+    first, last = reversed(timeline.page(case.pk).told)
+    assert (first.entry.title, first.entry.who) == ("Opened", alice.email)
+    assert (last.entry.title, last.entry.text) == ("Status changed", "… → Closed")
 
 
 def test_of_another_tenants_case_nothing_is_told(case, eventful, rival):
