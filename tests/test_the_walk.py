@@ -128,3 +128,66 @@ def test_from_an_opened_case_to_a_finished_process_with_a_document_made_for_it(
         "WORKER_EXTRACT_COMPLETED",
         "WORKER_GENERATE_COMPLETED",
     ]
+
+
+AGENTS = diagram(
+    START
+    + service("verify", agent="gpt-4o", confidence="0.8")
+    + END
+    + flow("start", "verify", "end"),
+    key="figures",
+)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whatever_people_and_agents_do_in_a_case_is_told_once_and_in_order(
+    acme, alice, alice_api, api_of, member_of, backbone, redis_client
+):
+    """Assigned, moved, commented on, given data; an agent corrected, a process stopped; closed."""
+    engineer = api_of(member_of(acme, "eve", "engineer"))
+    case = ok(alice_api.post(f"{API}/cases/", {"title": "한빛섬유 회생"}))
+    url = f"{API}/cases/{case['id']}/"
+    ok(alice_api.post(f"{url}assign/", {"manager_id": str(alice.pk)}), 200)
+    ok(alice_api.post(f"{url}status/", {"status": "in_progress"}), 200)
+    comment = alice_api.post(f"{url}comments/", {"body": "채권자 목록을 확인해 주세요."})
+    gone = alice_api.delete(comment["Location"], headers={"If-Match": comment["ETag"]})
+    assert gone.status_code == 204
+    ok(alice_api.post(f"{url}datasets/", {"name": "claims.csv", "records_count": 10}))
+
+    definition = ok(alice_api.post(f"{API}/process-definitions/", {"bpmn": AGENTS}))
+    (version,) = alice_api.get(f"{API}/process-versions/?definition={definition['id']}").json()[
+        "results"
+    ]
+    ok(alice_api.post(f"{API}/process-versions/{version['id']}/publish/"), 200)
+    order = {"definition": definition["id"], "case_id": case["id"]}
+    first, second = (ok(alice_api.post(f"{API}/processes/", order)) for _ in range(2))
+    (item,) = engineer.get(f"{API}/work-items/?process={first['id']}").json()["results"]
+    work = f"{API}/work-items/{item['id']}/"
+    ok(engineer.post(f"{work}submit/", {"result": {"claims": 47}, "confidence": 0.4}), 200)
+    judged = {"result": {"claims": 45}, "comment": "two doubles", "lesson": "Count each once."}
+    ok(alice_api.post(f"{work}approve/", judged), 200)
+    backbone.carry()
+    ok(alice_api.post(f"{API}/processes/{second['id']}/terminate/", {"reason": "a double"}), 200)
+    ok(alice_api.post(f"{url}close/", {"reason": "done"}), 200)
+    backbone.carry()
+
+    assert on_stream(redis_client, "axiom:events") == [
+        "CASE_CREATED",
+        "CASE_ASSIGNED",
+        "CASE_STATUS_CHANGED",
+        "COMMENT_ADDED",
+        "COMMENT_DELETED",
+        "PROCESS_STARTED",
+        "WORKITEM_CREATED",
+        "PROCESS_STARTED",
+        "WORKITEM_CREATED",
+        "WORKITEM_SUBMITTED",
+        "WORKITEM_APPROVED",
+        "AGENT_FEEDBACK_RECEIVED",
+        "AGENT_KNOWLEDGE_UPDATED",
+        "WORKITEM_COMPLETED",
+        "PROCESS_COMPLETED",
+        "PROCESS_TERMINATED",
+        "CASE_STATUS_CHANGED",
+    ]
+    assert on_stream(redis_client, "axiom:watches") == ["DATA_REGISTERED"]

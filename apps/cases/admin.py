@@ -2,17 +2,20 @@
 
 from collections.abc import Callable
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectMultipleWidget
 
-from apps.cases import services
+from apps.cases import pages, services
 from apps.cases.models import (
     Approval,
     Case,
@@ -150,6 +153,7 @@ class CaseAdmin(OfCases):
     form = CaseForm
     list_display = (
         "title", "reference", "kind", "shown_status", "manager", "comment_count", "opened_at",
+        "what_happened",
     )  # fmt: skip
     list_filter = ("status", "kind")
     search_fields = ("title", "reference")
@@ -161,6 +165,26 @@ class CaseAdmin(OfCases):
     )  # fmt: skip
     readonly_fields = ("status", "comment_count", "opened_by", "opened_at", "closed_at")
     actions = ("close", "reopen")
+    change_form_before_template = "cases/to_timeline.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.timeline_view)
+        return [path("<uuid:pk>/timeline/", view, name="cases_case_timeline"), *super().get_urls()]
+
+    def timeline_view(self, request: HttpRequest, pk: UUID) -> HttpResponse:
+        case = (
+            self.get_queryset(request).select_related("manager", "opened_by").filter(pk=pk).first()
+        )
+        if case is None or not self.has_view_permission(request, case):
+            raise Http404
+        acts = self.has_change_permission(request, case)
+        return pages.case_page(request, case, acts=acts, log=self.log_change)
+
+    @display(description=_("timeline"))
+    def what_happened(self, case: Case) -> str:
+        link = reverse("admin:cases_case_timeline", args=[case.pk])
+        words = gettext("what happened")
+        return format_html('<a class="text-primary-600" href="{}">{}</a>', link, words)
 
     def get_inlines(self, request: HttpRequest, obj: Any = None) -> Any:
         every = (DeadlinesOfCase, PaymentsOfCase, ReviewsOfCase, ApprovalsOfCase, DatasetsOfCase)

@@ -429,6 +429,32 @@ class Comment(OfCase):
         return self.body[:80]
 
 
+class CaseStep(OfCase):
+    """What became of a case, when, by whom and why. Only ever added to."""
+
+    class Kind(models.TextChoices):
+        OPENED = "opened", _("Opened")
+        MOVED = "moved", _("Status changed")
+        ASSIGNED = "assigned", _("Assigned")
+
+    kind = models.CharField(_("what"), max_length=10, choices=Kind.choices)
+    actor = models.CharField(_("who"), max_length=300)
+    # As in the event: statuses, or ids of people.
+    facts = models.JSONField(_("details"), default=dict)
+    note = models.TextField(_("reason"), blank=True)
+
+    class Meta(OfCase.Meta):
+        verbose_name = _("step of a case")
+        verbose_name_plural = _("steps of a case")
+        indexes = [
+            # Read by the timeline of a case.
+            models.Index(fields=["case", "-created_at", "-id"], name="step_of_case"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} · {self.actor}"
+
+
 class WatchMark(TenantOwned):
     """What the clockwork has said already, so that it says it once."""
 

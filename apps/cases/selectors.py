@@ -19,11 +19,15 @@ from apps.cases.models import (
     Payment,
     Review,
 )
+from axiom.console.timeline import Timeline
 from axiom.roles import OPERATORS, Role
 from axiom.tenancy import ForeignTenant, current_tenant_id
 
 if TYPE_CHECKING:
     from apps.accounts.models import User
+
+timeline = Timeline()
+"""What happened in a case. Apps above add what they know of it (axiom/console/timeline.py)."""
 
 
 def cases() -> QuerySet[Case]:
@@ -97,6 +101,12 @@ def locked_open(case: Case) -> Case:
     if fresh.is_closed:
         raise CaseIsClosed
     return fresh
+
+
+def members_of(case: Case) -> list[str]:
+    """Who works on it, by name."""
+    people = CaseMember.objects.filter(case=case).select_related("user")
+    return sorted(str(member.user) for member in people)
 
 
 def must_be_colleagues(user_ids: Collection[UUID]) -> None:

@@ -9,8 +9,11 @@ class DocumentsConfig(AppConfig):
     def ready(self) -> None:
         from django.conf import settings
 
+        from apps.cases.selectors import timeline
         from apps.documents import runner, signals  # noqa: F401
+        from apps.documents.timeline import DOCUMENTS
         from apps.events.workers import run_beside
 
         for _number in range(settings.DOCUMENTS_JOBS_AT_ONCE):
             run_beside("documents", runner.loop)
+        timeline.add(DOCUMENTS)

@@ -300,9 +300,11 @@ class Job(TenantOwned):
             ),
         ]
         indexes = [
-            # Read by workers that look for something to do.
+            # Read by workers that look for something to do, one tenant after the other.
             models.Index(
-                fields=["id"], condition=Q(state__in=("QUEUED", "RUNNING")), name="job_to_do"
+                fields=["tenant", "id"],
+                condition=Q(state__in=("QUEUED", "RUNNING")),
+                name="job_to_do_by_tenant",
             ),
         ]
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from uuid import UUID
 
 import structlog
 from django.db import Error as AnyDatabaseError
@@ -36,6 +37,7 @@ class Runner:
 
     def __init__(self, name: str = "documents") -> None:
         self.name = name
+        self._served: UUID | None = None
         self._next_resume = 0.0
 
     def run(self, stop: threading.Event) -> None:
@@ -48,9 +50,10 @@ class Runner:
 
     def step(self, stop: threading.Event | None = None) -> bool:
         """Do one job; False when there is none."""
-        job = queue.claim(self.name)
+        job = queue.claim(self.name, served=self._served)
         if job is None:
             return False
+        self._served = job.tenant_id
         with fresh(
             tenant_id=job.tenant_id, actor=job.actor, trace_id=job.trace_id, source="documents"
         ):

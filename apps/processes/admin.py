@@ -7,13 +7,10 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from unfold.decorators import display
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
@@ -21,7 +18,7 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from apps.processes import selectors, services
+from apps.processes import pages, selectors, services
 from apps.processes.bpmn.reading import LARGEST
 from apps.processes.errors import BpmnTooLarge, InvalidBpmn
 from apps.processes.models import (
@@ -57,11 +54,11 @@ class UploadForm(forms.ModelForm):
     def clean_file(self) -> str:
         file = self.cleaned_data["file"]
         if file.size > LARGEST:
-            raise forms.ValidationError(_now(BpmnTooLarge.sentence()))
+            raise forms.ValidationError(gettext(BpmnTooLarge.sentence()))
         try:
             return file.read().decode()
         except UnicodeDecodeError:
-            raise forms.ValidationError(_now(InvalidBpmn.sentence())) from None
+            raise forms.ValidationError(gettext(InvalidBpmn.sentence())) from None
 
 
 class DefinitionForm(UploadForm):
@@ -263,16 +260,7 @@ class ProcessAdmin(ReadOnly, TenantAdmin):
         instance = rows.filter(pk=pk).first() if self.has_view_permission(request) else None
         if instance is None:
             raise Http404
-        context = {
-            **self.admin_site.each_context(request),
-            "title": instance.title,
-            "opts": self.opts,
-            "instance": instance,
-            "items": instance.work_items.select_related("assignee").order_by("created_at", "id"),
-            "standing": selectors.standing_of(instance),
-            "now": timezone.now(),
-        }
-        return TemplateResponse(request, "processes/diagram.html", context)
+        return pages.diagram_page(request, instance)
 
     def has_terminate_permission(self, request: HttpRequest) -> bool:
         return may(request, WHO_LEADS)
@@ -281,7 +269,9 @@ class ProcessAdmin(ReadOnly, TenantAdmin):
     def terminate(self, request: HttpRequest, instances: QuerySet[ProcessInstance]) -> None:
         running = list(instances.filter(status__in=ProcessInstance.OPEN))
         for instance in running:
-            services.terminate_process(instance=instance, reason=_now("Terminated in the console."))
+            services.terminate_process(
+                instance=instance, reason=gettext("Terminated in the console.")
+            )
             self.log_change(request, instance, "terminated")
         said = ngettext(
             "%(n)d process was terminated.", "%(n)d processes were terminated.", len(running)

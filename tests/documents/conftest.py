@@ -44,7 +44,8 @@ def put(case):
 
     def upload(content, name="claims.pdf", **facts):
         incoming = files.incoming(content)
-        return services.upload_document(case_id=case.pk, incoming=incoming, file_name=name, **facts)
+        facts = {"case_id": case.pk, **facts}
+        return services.upload_document(incoming=incoming, file_name=name, **facts)
 
     return upload
 

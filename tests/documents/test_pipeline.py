@@ -6,10 +6,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.cases.services import open_case
 from apps.documents import confine, ocr, services, steps
 from apps.documents.models import DocumentVersion, Job, Page
 from apps.documents.runner import Runner
 from apps.documents.services import queue, settle
+from apps.events.context import acting
 from apps.events.models import OutboxEvent
 from tests.documents import files
 from tests.documents.conftest import DOCUMENTS
@@ -144,6 +146,23 @@ def test_no_transaction_is_open_while_a_page_is_read(put, workshop, monkeypatch)
     monkeypatch.setattr(confine, "run", watched)
     Runner().step()
     assert seen == [depth]
+
+
+def test_tenants_take_turns_however_much_one_of_them_brings(put, workshop, acme, rival):
+    """Three documents of Acme came first; the rival's only one is not the fourth to be read."""
+    for number in range(3):
+        put(f"number {number}".encode(), f"{number}.txt")
+    with acting(tenant_id=rival.pk):
+        theirs = open_case(title="Theirs")
+        put(b"their only one", "theirs.txt", case_id=theirs.pk)
+    workshop.carry()
+    runner = Runner()
+    assert runner.step()
+    assert runner.step()
+    assert {job.tenant_id for job in Job.across_tenants.filter(state="DONE")} == {acme.pk, rival.pk}
+    assert runner.step()
+    assert runner.step()
+    assert not runner.step()
 
 
 def test_who_is_told_to_stop_puts_the_job_back(put, workshop):

@@ -9,16 +9,22 @@ from django.utils import timezone
 
 from apps.cases import selectors
 from apps.cases.errors import CaseAlreadyClosed, CaseNotClosed
-from apps.cases.events import CaseAssigned, CaseCreated, CaseStatusChanged
-from apps.cases.models import Case, CaseMember
+from apps.cases.events import AboutCase, CaseAssigned, CaseCreated, CaseStatusChanged
+from apps.cases.models import Case, CaseMember, CaseStep
 from apps.cases.services.register_data import follow_issues
 from apps.cases.transitions import must_be_possible
+from apps.events.context import current
 from apps.events.outbox import publish
 
 if TYPE_CHECKING:
     from apps.accounts.models import User
 
+Kind = CaseStep.Kind
 UNCHANGED: Any = object()
+# Of an event, what a step keeps of it.
+KEPT = {
+    "old_status", "new_status", "manager_id", "old_manager_id", "members_added", "members_removed",
+}  # fmt: skip
 
 
 @transaction.atomic
@@ -36,17 +42,20 @@ def open_case(
     case.full_clean()
     case.save(force_insert=True)
     added = _set_members(case, member_ids)[0]
-    publish(
+    _tell(
+        case,
+        Kind.OPENED,
         CaseCreated(
             case_id=case.pk,
             title=case.title,
             kind=case.kind,
             status=case.status,
             manager_id=case.manager_id,
-        )
+        ),
     )
     if added:
-        publish(CaseAssigned(case_id=case.pk, manager_id=case.manager_id, members_added=added))
+        assigned = CaseAssigned(case_id=case.pk, manager_id=case.manager_id, members_added=added)
+        _tell(case, Kind.ASSIGNED, assigned)
     return case
 
 
@@ -78,14 +87,16 @@ def assign(
         _set_manager(case, manager_id)
     added, removed = ((), ()) if member_ids is UNCHANGED else _set_members(case, member_ids)
     if case.manager_id != before or added or removed:
-        publish(
+        _tell(
+            case,
+            Kind.ASSIGNED,
             CaseAssigned(
                 case_id=case.pk,
                 manager_id=case.manager_id,
                 old_manager_id=before,
                 members_added=added,
                 members_removed=removed,
-            )
+            ),
         )
     return case
 
@@ -98,7 +109,10 @@ def change_status(*, case: Case, status: str, reason: str = "") -> Case:
     before, case.status = case.status, Case.Status(status)
     case.closed_at = timezone.now() if case.is_closed else None
     case.save(update_fields=["status", "closed_at"])
-    publish(CaseStatusChanged(case_id=case.pk, old_status=before, new_status=status, reason=reason))
+    changed = CaseStatusChanged(
+        case_id=case.pk, old_status=before, new_status=status, reason=reason
+    )
+    _tell(case, Kind.MOVED, changed, note=reason)
     return case
 
 
@@ -116,6 +130,15 @@ def reopen_case(*, case: Case, reason: str = "") -> Case:
     if not selectors.locked(case).is_closed:
         raise CaseNotClosed
     return change_status(case=case, status=Case.Status.OPEN, reason=reason)
+
+
+def _tell(case: Case, kind: str, event: AboutCase, note: str = "") -> None:
+    """Publish what became of the case, and keep it: an event is forgotten after some days."""
+    facts = event.model_dump(mode="json", include=KEPT)
+    step = CaseStep(case=case, tenant_id=case.tenant_id, kind=kind, facts=facts, note=note)
+    step.actor = current().actor
+    step.save(force_insert=True)
+    publish(event)
 
 
 def _set_manager(case: Case, manager_id: UUID | None) -> None:

@@ -23,6 +23,8 @@ from apps.events.outbox import publish
 MOST_ATTEMPTS = 3
 RETRY_SECONDS = (5, 15, 45)
 
+_NOBODY = UUID(int=0)
+
 waker = threading.Event()
 """Tells the runners of this process that there is work. Others look every second."""
 
@@ -31,13 +33,30 @@ class LeaseLost(Exception):
     """Another worker has this job now, or nobody needs it any more."""
 
 
-_CLAIM = """
-UPDATE documents_job SET state = 'RUNNING', attempts = attempts + 1, claim_token = %s, worker = %s,
-       leased_until = %s, started_at = coalesce(started_at, %s)
+_READY = """
+((state = 'QUEUED' AND coalesce(run_after, %(now)s) <= %(now)s)
+ OR (state = 'RUNNING' AND leased_until < %(now)s))
+"""
+# One step through the index for each tenant with work, however much of it each has.
+_WHOSE_TURN = f"""
+WITH RECURSIVE waiting AS (
+    (SELECT tenant_id FROM documents_job WHERE state IN ('QUEUED', 'RUNNING')
+     ORDER BY tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.tenant_id FROM documents_job j
+            WHERE j.state IN ('QUEUED', 'RUNNING') AND j.tenant_id > waiting.tenant_id
+            ORDER BY j.tenant_id LIMIT 1)
+    FROM waiting WHERE waiting.tenant_id IS NOT NULL
+)
+SELECT tenant_id FROM waiting
+WHERE EXISTS (SELECT FROM documents_job WHERE tenant_id = waiting.tenant_id AND {_READY})
+ORDER BY tenant_id <= %(served)s, tenant_id
+"""
+_CLAIM = f"""
+UPDATE documents_job SET state = 'RUNNING', attempts = attempts + 1, claim_token = %(token)s,
+       worker = %(worker)s, leased_until = %(until)s, started_at = coalesce(started_at, %(now)s)
 WHERE id = (
-    SELECT id FROM documents_job
-    WHERE (state = 'QUEUED' AND coalesce(run_after, %s) <= %s)
-       OR (state = 'RUNNING' AND leased_until < %s)
+    SELECT id FROM documents_job WHERE tenant_id = %(tenant)s AND {_READY}
     ORDER BY id FOR UPDATE SKIP LOCKED LIMIT 1
 ) RETURNING id
 """
@@ -97,16 +116,25 @@ def queue_extraction(*, document_id: UUID, number: int) -> bool:
     return True
 
 
-def claim(worker: str, *, now: datetime | None = None) -> Job | None:
-    """Lease the next job, of whatever tenant: new ones, and those whose worker fell silent."""
+def claim(worker: str, *, served: UUID | None = None, now: datetime | None = None) -> Job | None:
+    """Lease the next job: a new one, or one whose worker fell silent.
+
+    The tenants take turns, beginning after the one that was `served` last: whoever brings a
+    thousand documents waits for them, and nobody else does.
+    """
     now = now or timezone.now()
-    until = now + timedelta(seconds=lease_seconds())
+    known: dict[str, Any] = {
+        "now": now, "until": now + timedelta(seconds=lease_seconds()), "token": uuid4(),
+        "worker": worker, "served": served or _NOBODY,
+    }  # fmt: skip
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_CLAIM, [uuid4(), worker, until, now, now, now, now])
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    return Job.across_tenants.select_related("version__document", "tenant").get(pk=row[0])
+        cursor.execute(_WHOSE_TURN, known)
+        for (tenant_id,) in cursor.fetchall():
+            cursor.execute(_CLAIM, {**known, "tenant": tenant_id})
+            if row := cursor.fetchone():
+                jobs = Job.across_tenants.select_related("version__document", "tenant")
+                return jobs.get(pk=row[0])
+    return None
 
 
 @contextlib.contextmanager

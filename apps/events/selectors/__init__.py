@@ -1,5 +1,6 @@
 """What the backbone knows."""
 
+from .about import events_about
 from .event_types import find_event_types, groups_that_read
 from .history import Happened, history, stored_event
 from .journey import EventTold, Journey, journey_of
@@ -27,6 +28,7 @@ __all__ = [
     "LetterKind",
     "OutboxLevel",
     "Step",
+    "events_about",
     "find_event_types",
     "groups_that_read",
     "health",

@@ -26,6 +26,19 @@ class Box:
     def middle(self) -> float:
         return self.y + self.height / 2
 
+    @property
+    def centre(self) -> float:
+        return self.x + self.width / 2
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    def stands_between(self, source: "Box", target: "Box") -> bool:
+        """Whether a line from one to the other would cross it."""
+        beside = self.right <= source.right or self.x >= target.x
+        return not beside and self.y <= source.middle <= self.y + self.height
+
 
 def with_layout(text: str) -> str:
     """The text, with a layout when it has none."""
@@ -55,7 +68,7 @@ def _draw(holder: Any, plane: Any, left: float, top: float) -> Box:
         x, bottom = right + GAP, max(bottom, y)
     _attach(nodes, boxes, plane)
     for flow in flows:
-        _join(flow, boxes[flow.get("sourceRef")], boxes[flow.get("targetRef")], plane)
+        _join(flow, boxes, plane)
     return Box(left, top, right + ROOM - left, bottom - top)
 
 
@@ -137,27 +150,45 @@ def _bounds(shape: Any, box: Box) -> None:
     etree.SubElement(shape, f"{{{DC}}}Bounds", nsmap={"dc": DC}, **values)
 
 
-def _join(flow: Any, source: Box, target: Box, plane: Any) -> None:
-    name = flow.get("id")
+def _join(flow: Any, boxes: dict[str, Box], plane: Any) -> None:
+    name, source, target = (
+        flow.get("id"),
+        boxes[flow.get("sourceRef")],
+        boxes[flow.get("targetRef")],
+    )
     edge = etree.SubElement(plane, f"{{{DI}}}BPMNEdge", id=f"drawn_{name}", bpmnElement=name)
-    for x, y in _points(source, target):
+    for x, y in _points(source, target, list(boxes.values())):
         etree.SubElement(edge, f"{{{WAY}}}waypoint", nsmap={"di": WAY}, x=str(x), y=str(y))
 
 
-def _points(source: Box, target: Box) -> Iterator[tuple[float, float]]:
-    """To the right with two corners, or back below both."""
-    if target.x > source.x + source.width:
-        bend = target.x - GAP / 2
-        yield source.x + source.width, source.middle
-        yield bend, source.middle
-        yield bend, target.middle
-        yield target.x, target.middle
+def _points(source: Box, target: Box, boxes: list[Box]) -> Iterator[tuple[float, float]]:
+    """To the right with two corners, above what stands in between, or back below both."""
+    if target.x > source.right:
+        between = [box for box in boxes if box.stands_between(source, target)]
+        yield from _above(source, target, between) if between else _right(source, target)
         return
     below = max(source.y + source.height, target.y + target.height) + ROOM / 2
     yield source.x + source.width / 2, source.y + source.height
     yield source.x + source.width / 2, below
     yield target.x + target.width / 2, below
     yield target.x + target.width / 2, target.y + target.height
+
+
+def _right(source: Box, target: Box) -> Iterator[tuple[float, float]]:
+    bend = target.x - GAP / 2
+    yield source.right, source.middle
+    yield bend, source.middle
+    yield bend, target.middle
+    yield target.x, target.middle
+
+
+def _above(source: Box, target: Box, between: list[Box]) -> Iterator[tuple[float, float]]:
+    """Between this row and the one above it, where nothing stands."""
+    above = min(box.y for box in [source, target, *between]) - ROOM / 2
+    yield source.centre, source.y
+    yield source.centre, above
+    yield target.centre, above
+    yield target.centre, target.y
 
 
 def _kind(element: Any) -> str | None:

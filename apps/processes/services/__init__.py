@@ -17,17 +17,21 @@ from apps.processes.services.run import (
     terminate_process,
 )
 from apps.processes.services.work import (
+    Deed,
     Doer,
     approve_work,
     complete_work,
     delegate_work,
     hand_in_document,
+    possible,
     reject_work,
     start_work,
     submit_work,
+    who_can_take_over,
 )
 
 __all__ = [
+    "Deed",
     "Doer",
     "add_version",
     "advance",
@@ -38,6 +42,7 @@ __all__ = [
     "fire_due_timers",
     "give_feedback",
     "hand_in_document",
+    "possible",
     "publish_version",
     "reject_work",
     "resume_process",
@@ -49,4 +54,5 @@ __all__ = [
     "teach",
     "terminate_process",
     "upload_definition",
+    "who_can_take_over",
 ]

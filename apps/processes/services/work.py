@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -33,11 +34,36 @@ EXTRACTION = "document.extraction"
 """The service of tasks that wait for a document of their case to be read."""
 
 
+class Deed(StrEnum):
+    """What one can do with a work item."""
+
+    START = "start"
+    COMPLETE = "complete"
+    SUBMIT = "submit"
+    APPROVE = "approve"
+    REJECT = "reject"
+    DELEGATE = "delegate"
+
+
 class Doer(NamedTuple):
     """Who acts, and as what. Nobody at all when a machine of ours does."""
 
     user: Any
     role: str | None
+
+
+def possible(item: WorkItem, by: Doer) -> set[Deed]:
+    """What this person can do with it as it is: what the services below would not refuse."""
+    deeds = set()
+    if item.status in {Status.TODO, Status.IN_PROGRESS} and _may_do(item, by):
+        deeds |= {Deed.SUBMIT}
+        deeds |= set() if _needs_approval(item, None) else {Deed.COMPLETE}
+        deeds |= {Deed.START} if item.status == Status.TODO else set()
+    if item.status == Status.SUBMITTED and _may_judge(item, by) and not _handed_in(item, by):
+        deeds |= {Deed.APPROVE, Deed.REJECT}
+    if item.is_open and _may_delegate(item, by):
+        deeds |= {Deed.DELEGATE}
+    return deeds
 
 
 @transaction.atomic
@@ -150,7 +176,7 @@ def delegate_work(
     """Give work, or the approval of a machine's, to somebody else."""
     item, now = _locked(item), now or timezone.now()
     _must_be(item, *WorkItem.OPEN)
-    if by.role not in WHO_APPROVES and not _may_do_or_judge(item, by):
+    if not _may_delegate(item, by):
         raise NotYours
     item.assignee = _able(to)
     item.save(update_fields=["assignee"])
@@ -221,8 +247,12 @@ def _may_do(item: WorkItem, by: Doer) -> bool:
 def _must_judge(item: WorkItem, by: Doer) -> None:
     if not _may_judge(item, by):
         raise NotYours
-    if item.handed_in_by_id == by.user.pk:
+    if _handed_in(item, by):
         raise FourEyes
+
+
+def _handed_in(item: WorkItem, by: Doer) -> bool:
+    return bool(item.handed_in_by_id == by.user.pk)
 
 
 def _may_judge(item: WorkItem, by: Doer) -> bool:
@@ -233,7 +263,9 @@ def _may_judge(item: WorkItem, by: Doer) -> bool:
     return by.role in WHO_APPROVES
 
 
-def _may_do_or_judge(item: WorkItem, by: Doer) -> bool:
+def _may_delegate(item: WorkItem, by: Doer) -> bool:
+    if by.role in WHO_APPROVES:
+        return True
     return _may_judge(item, by) if item.status == Status.SUBMITTED else _may_do(item, by)
 
 
@@ -303,11 +335,13 @@ def _by_hand(by: Doer) -> dict[str, Any]:
     return {"performer": WorkItem.Performer.PERSON, "assignee": by.user, "agent": "", "service": ""}
 
 
+def who_can_take_over() -> Any:
+    """The members to whom work can be given."""
+    return accounts.members_of(current_tenant_id()).filter(user__is_active=True, role__in=OPERATORS)
+
+
 def _able(user_id: UUID) -> Any:
-    able = accounts.members_of(current_tenant_id()).filter(
-        user_id=user_id, user__is_active=True, role__in=OPERATORS
-    )
-    found = able.first()
+    found = who_can_take_over().filter(user_id=user_id).first()
     if found is None:
         raise NotDelegable
     return found.user
