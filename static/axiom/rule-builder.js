@@ -140,10 +140,20 @@ class Builder {
   }
 
   draw() {
-    const isKnown = this.rule && this.rule.type in FRESH;
-    this.form.replaceChildren(...(isKnown ? [this.part(this.rule, "#/rule", { whole: true, put: (next) => (this.rule = next) })] : []));
+    this.form.replaceChildren(...this.drawn());
     this.types.draw(["sequence", "absence"].includes(this.rule?.type));
     this.suggest();
+  }
+
+  // Nothing for JSON that no form has fields for: the server says what is wrong with it.
+  drawn() {
+    if (!(this.rule?.type in FRESH)) return [];
+    try {
+      return [this.part(this.rule, "#/rule", { whole: true, put: (next) => (this.rule = next) })];
+    } catch (error) {
+      if (error instanceof TypeError) return [];
+      throw error;
+    }
   }
 
   // One part of the rule, with everything inside it.
@@ -212,7 +222,7 @@ class Builder {
 
   slot(slot, part, pointer) {
     const key = slot.dataset.slot, at = `${pointer}/${key}`, title = slot.dataset.title;
-    if ("step" in slot.dataset) return slot.append(this.step(part[key], at, title));
+    if ("step" in slot.dataset) return slot.append(this.step((part[key] ??= { event_type: "" }), at, title));
     if (key === "conditions") return this.several(slot, part, at, title);
     const add = slot.nextElementSibling;
     if (part[key]) {
@@ -244,7 +254,7 @@ class Builder {
     const box = this.copy("step").firstElementChild;
     box.dataset.pointer = pointer;
     box.querySelector("[data-place=title]").textContent = title;
-    this.fill(box, step ?? {}, pointer);
+    this.fill(box, step, pointer);
     return box;
   }
 
@@ -340,7 +350,7 @@ class Types {
     const chip = this.builder.copy("chip").firstElementChild, button = chip.querySelector("button");
     const name = this.builder.known?.find((each) => each.type === type)?.label;
     chip.querySelector("[data-place=name]").textContent = name ? `${name} (${type})` : type;
-    button.setAttribute("aria-label", button.dataset.label.replace("%(name)s", name ?? type));
+    button.setAttribute("aria-label", button.dataset.label.replace("{name}", name ?? type));
     button.addEventListener("click", () => {
       this.put(this.chosen().filter((each) => each !== type));
       this.box.querySelector("[data-do=add-type]").focus();

@@ -124,6 +124,15 @@ def test_the_inbox_shows_what_is_open_and_each_view_what_it_says(window, raised,
     assert window.complaints == []
 
 
+def test_an_empty_inbox_says_where_alerts_come_from(window):
+    window.open(INBOX)
+    assert "Alerts come of subscriptions" in window.page.text_content("#changelist")
+    window.open("/admin/watch/subscription/")
+    window.page.get_by_role("link", name="Add subscription").last.click()
+    window.page.wait_for_url("**/add/")
+    assert window.complaints == []
+
+
 def test_somebody_names_their_filters_and_forgets_them(window, raised):
     raised("A low one", severity="LOW")
     raised("A grave one", severity="CRITICAL")

@@ -236,6 +236,22 @@ def test_the_json_and_the_form_follow_each_other(form):
     assert form.window.complaints == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["null", "3", '"x"', "[]", '{"type": "x"}', '{"type": "all", "conditions": [null]}',
+     '{"type": "all", "conditions": 5}', '{"type": "not"}', '{"type": "sequence", "first": 5}',
+     '{"type": "pattern", "where": {"type": "x"}}'],
+)  # fmt: skip
+def test_json_that_is_no_rule_breaks_nothing(form, text):
+    form.watch("CASH_LOW")
+    form.page.fill("#id_rule", text)
+    form.page.locator("[data-show=errors] li").first.wait_for()
+    form.page.fill("#id_rule", json.dumps(CASH))
+    form.says("Alert when cash_balance < 1,000,000.")
+    assert form.at("#/rule/field").input_value() == "cash_balance"
+    assert form.window.complaints == []
+
+
 def test_both_languages_are_said(form):
     form.watch("CASH_LOW")
     form.choose("absence")

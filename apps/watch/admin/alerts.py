@@ -56,6 +56,7 @@ class AlertAdmin(WithSavedViews, TenantAdmin):
     warn_unsaved_form = False
 
     built_in_views = inbox.VIEWS
+    when_empty = _("No alert here. Alerts come of subscriptions: make one, and try it first.")
     list_display = (
         "__str__", "shown_severity", "shown_status", "acknowledged_by", "detected_at", "count",
         "next_at",

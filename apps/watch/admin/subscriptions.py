@@ -126,6 +126,7 @@ class SubscriptionAdmin(TenantAdmin):
     ordering = ("-created_at", "-id")
     readonly_fields = ("snoozed_until", "rule_since", "quarantined_at", "quarantine_reason")
     actions = ("pause", "resume", "release")
+    when_empty = _("No subscription here. Make one: say what to look for and whom to tell.")
 
     class Media:
         js = (Script("axiom/rule-builder.js", type="module"),)
