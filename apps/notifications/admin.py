@@ -8,12 +8,17 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
 from django.urls import URLPattern, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
@@ -102,7 +107,7 @@ class DeliveryAdmin(OneSeesOnesOwn, ReadOnly, TenantAdmin):
         return role_of(request) in OPERATORS
 
     def get_urls(self) -> list[URLPattern]:
-        again = self.admin_site.admin_view(require_POST(self.resend_view))
+        again = self.admin_site.admin_view(self.resend_view)
         name = "notifications_delivery_resend"
         return [path("<uuid:pk>/resend/", again, name=name), *super().get_urls()]
 
@@ -111,6 +116,8 @@ class DeliveryAdmin(OneSeesOnesOwn, ReadOnly, TenantAdmin):
         row = self.get_object(request, str(pk))
         if row is None:
             raise Http404
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
         if not self.has_send_permission(request) or current().tenant_id is None:
             raise PermissionDenied
         try:
