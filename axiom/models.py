@@ -46,3 +46,24 @@ class DemoLoad(models.Model):
 
     def __str__(self) -> str:
         return f"{self.loaded_at:%Y-%m-%d %H:%M}"
+
+
+class SavedView(models.Model):
+    """A person's own name for the filters of a list."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    page = models.CharField(_("list"), max_length=100)
+    name = models.CharField(_("name"), max_length=60)
+    query = models.TextField(_("filters"), blank=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("saved view")
+        verbose_name_plural = _("saved views")
+        constraints = [
+            # Also read by the list it belongs to.
+            models.UniqueConstraint(fields=["user", "page", "name"], name="saved_view_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

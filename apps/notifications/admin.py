@@ -2,17 +2,28 @@
 
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
+from django.urls import URLPattern, path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
 from apps.accounts import selectors as accounts
+from apps.events.context import current
 from apps.notifications import services
 from apps.notifications.models import (
     Delivery,
@@ -95,6 +106,29 @@ class DeliveryAdmin(OneSeesOnesOwn, ReadOnly, TenantAdmin):
     def has_send_permission(self, request: HttpRequest) -> bool:
         return role_of(request) in OPERATORS
 
+    def get_urls(self) -> list[URLPattern]:
+        again = self.admin_site.admin_view(self.resend_view)
+        name = "notifications_delivery_resend"
+        return [path("<uuid:pk>/resend/", again, name=name), *super().get_urls()]
+
+    def resend_view(self, request: HttpRequest, pk: UUID) -> HttpResponse:
+        """Send one again, and go back to where one was."""
+        row = self.get_object(request, str(pk))
+        if row is None:
+            raise Http404
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        if not self.has_send_permission(request) or current().tenant_id is None:
+            raise PermissionDenied
+        try:
+            services.resend(delivery=row)
+        except DeliveryNotFailed as error:
+            messages.warning(request, gettext(error.message))
+        else:
+            self.log_change(request, row, gettext("Sent again"))
+            messages.success(request, gettext("It is sent again."))
+        return HttpResponseRedirect(_back(request, row))
+
     @display(description=_("subject"))  # type: ignore[untyped-decorator]
     def about(self, row: Delivery) -> str:
         if row.alert_id is None:
@@ -122,6 +156,13 @@ class DeliveryAdmin(OneSeesOnesOwn, ReadOnly, TenantAdmin):
             done += 1
         told = ngettext("%d is sent again.", "%d are sent again.", done) % done
         self.message_user(request, told, messages.SUCCESS if done else messages.WARNING)
+
+
+def _back(request: HttpRequest, row: Delivery) -> str:
+    wanted = request.POST.get("next", "")
+    if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()):
+        return wanted
+    return reverse("admin:notifications_delivery_change", args=[row.pk])
 
 
 class EndpointForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -8,3 +8,7 @@ class NotificationsConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.notifications import observe  # noqa: F401  (registers itself)
+        from apps.notifications.panels import DELIVERIES
+        from axiom.console.row_panels import add_row_panel
+
+        add_row_panel(DELIVERIES)

@@ -13,7 +13,8 @@ EVERY_ONE = {"type": "always"}
 LARGE = {"type": "threshold", "field": "amount", "operator": ">=", "threshold": 10_000_000}
 SMALL = {"type": "threshold", "field": "amount", "operator": ">=", "threshold": 10_000}
 BELOW = {
-    "type": "threshold", "field": "balance", "operator": "<", "threshold": {"field": "threshold"},
+    "type": "threshold", "field": "cash_balance", "operator": "<",
+    "threshold": {"field": "threshold"},
 }  # fmt: skip
 
 # Short name of the company, then name, role that is told, event types, rule, severity.

@@ -58,7 +58,7 @@ def _label(event_type: str, language: str) -> str:
 def _of_event(label: str, facts: Facts) -> str:
     title = facts.get("title")
     named = f"{label}: {title}" if title else label
-    values = ", ".join(f"{name} {_shown(value)}" for name, value in _told(facts).items())
+    values = ", ".join(f"{name} {shown(value)}" for name, value in _told(facts).items())
     return f"{named} ({values})" if values else named
 
 
@@ -70,7 +70,7 @@ def _of_pattern(event_type: str, facts: Facts) -> str:
     return _("%(label)s: %(count)d times within %(hours)s%(group)s") % {
         "label": label(event_type),
         "count": facts.get("value", 0),
-        "hours": _hours(facts["window_hours"]),
+        "hours": hours(facts["window_hours"]),
         "group": _grouped(facts),
     }
 
@@ -78,15 +78,15 @@ def _of_pattern(event_type: str, facts: Facts) -> str:
 def _of_aggregate(event_type: str, facts: Facts) -> str:
     return _("%(label)s: %(function)s of %(field)s is %(value)s within %(hours)s%(group)s") % {
         "label": label(event_type),
-        "function": _functions()[facts["function"]],
+        "function": functions()[facts["function"]],
         "field": facts["field"],
-        "value": _shown(facts.get("value")),
-        "hours": _hours(facts["window_hours"]),
+        "value": shown(facts.get("value")),
+        "hours": hours(facts["window_hours"]),
         "group": _grouped(facts),
     }
 
 
-def _functions() -> dict[str, str]:
+def functions() -> dict[str, str]:
     return {
         "sum": _("the sum"),
         "avg": _("the average"),
@@ -109,7 +109,7 @@ def _steps(facts: Facts) -> dict[str, str]:
     return {
         "first": label(facts["first"]),
         "then": label(facts["then"]),
-        "hours": _hours(facts["within_hours"]),
+        "hours": hours(facts["within_hours"]),
         "group": f" ({title})" if title else "",
     }
 
@@ -118,17 +118,17 @@ def _grouped(facts: Facts) -> str:
     return f" ({facts['group']})" if facts.get("group") else ""
 
 
-def _hours(hours: float) -> str:
-    if hours < 1:
-        minutes = round(hours * 60)
+def hours(number: float) -> str:
+    if number < 1:
+        minutes = round(number * 60)
         return ngettext("%d minute", "%d minutes", minutes) % minutes
-    if hours % 24 == 0:
-        days = int(hours // 24)
+    if number % 24 == 0:
+        days = int(number // 24)
         return ngettext("%d day", "%d days", days) % days
-    return ngettext("%s hour", "%s hours", int(hours)) % _shown(hours)
+    return ngettext("%s hour", "%s hours", int(number)) % shown(number)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = f"{value:,}" if type(value) in (int, float) else str(value)

@@ -87,3 +87,30 @@ def course(title: str, points: Sequence[tuple[str, float, str]]) -> Course:
         title, words.get(most, "0"), points[-1][2] if points else "0", bars,
         points[0][0] if points else "", points[-1][0] if points else "",
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How often something happened in each part of a time, and the greatest of them as the scale."""
+
+    title: str
+    most: int
+    bars: list[Bar]
+    labelled: list[Bar]
+    """Those whose labels fit below the chart without touching."""
+    width: float = WIDTH
+    height: float = HEIGHT
+    base: float = HEIGHT - BOTTOM
+
+
+def columns(title: str, points: Sequence[tuple[str, int]], *, labels: int = 3) -> Columns:
+    """A chart of (label, count), the oldest first; nothing happened, no bar."""
+    most = max((count for _, count in points), default=0)
+    base, step = HEIGHT - BOTTOM, (WIDTH - 2 * LEFT) / max(1, len(points))
+    reach = (base - 24) / (most or 1)
+    bars = [
+        _bar(LEFT + number * step, step, count * reach, base, label, str(count), is_over=False)
+        for number, (label, count) in enumerate(points)
+    ]
+    every = max(1, -(-len(bars) // labels))
+    return Columns(title, most, bars, bars[::every])

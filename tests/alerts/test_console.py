@@ -1,11 +1,16 @@
 """Alerts in the console: the same services, the same refusals, and charts that draw themselves."""
 
+from uuid import uuid4
+
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
-from apps.watch.models import EscalationStep
+from apps.watch.models import Alert, EscalationStep
 from apps.watch.pages import span
+from apps.watch.services import raise_alerts
 from axiom.console.charts import chart
+from axiom.models import SavedView
 
 pytestmark = pytest.mark.django_db
 ALERTS = "/admin/watch/alert/"
@@ -20,15 +25,6 @@ def said(answer):
     return [str(message) for message in answer.context["messages"]]
 
 
-def form(**given):
-    inlines = {
-        f"{name}-{field}": 0
-        for name in ("history", "escalations", "events", "watchers")
-        for field in ("TOTAL_FORMS", "INITIAL_FORMS")
-    }
-    return inlines | given
-
-
 def test_the_list_shows_what_there_is(alert, alice, console_of):
     text = console_of(alice).get(ALERTS).content.decode()
     assert "Cash is gone." in text
@@ -37,7 +33,7 @@ def test_the_list_shows_what_there_is(alert, alice, console_of):
 
 def test_the_page_says_what_happens_next(alert, alice, console_of):
     text = console_of(alice).get(f"{ALERTS}{alert.pk}/change/").content.decode()
-    assert "unless somebody acknowledges: The case&#x27;s manager by email, in_app." in text
+    assert "unless somebody acknowledges: The case&#x27;s manager by Email, In the app." in text
 
 
 @pytest.mark.parametrize(
@@ -56,7 +52,7 @@ def test_what_one_does_goes_through_the_services(
     alert, alice, console_of, kinds, deed, words, status
 ):
     answer = console_of(alice).post(
-        f"{ALERTS}{alert.pk}/change/", form(deed=deed, words=words), follow=True
+        f"{ALERTS}{alert.pk}/change/", {"deed": deed, "words": words}, follow=True
     )
     assert answer.status_code == 200
     alert.refresh_from_db()
@@ -64,9 +60,16 @@ def test_what_one_does_goes_through_the_services(
     assert len(kinds(alert)) == 2
 
 
+def test_an_alert_outlives_its_case_and_can_still_be_worked_off(happens, alice, console_of):
+    alert = happens(0, case_id=uuid4())
+    console_of(alice).post(f"{ALERTS}{alert.pk}/change/", {"deed": "acknowledge", "words": ""})
+    alert.refresh_from_db()
+    assert alert.status == "acknowledged"
+
+
 def test_a_refusal_is_told_in_words(alert, alice, console_of):
     answer = console_of(alice).post(
-        f"{ALERTS}{alert.pk}/change/", form(deed="resolve", words=""), follow=True
+        f"{ALERTS}{alert.pk}/change/", {"deed": "resolve", "words": ""}, follow=True
     )
     assert said(answer) == ["Say what caused it before it is resolved."]
 
@@ -84,7 +87,7 @@ def test_many_are_acknowledged_from_the_list(happens, alice, console_of):
 def test_viewers_only_look(alert, bob, console_of):
     console = console_of(bob)
     assert console.get(f"{ALERTS}{alert.pk}/change/").status_code == 200
-    console.post(f"{ALERTS}{alert.pk}/change/", form(deed="acknowledge", words=""))
+    console.post(f"{ALERTS}{alert.pk}/change/", {"deed": "acknowledge", "words": ""})
     alert.refresh_from_db()
     assert alert.status == "unread"
 
@@ -126,3 +129,63 @@ def test_a_chart_marks_what_is_over_its_promise():
 )  # fmt: skip
 def test_times_as_people_say_them(seconds, words):
     assert span(seconds) == words
+
+
+def test_what_is_done_is_in_the_console_s_own_log_too(alert, alice, console_of):
+    console_of(alice).post(f"{ALERTS}{alert.pk}/change/", {"deed": "acknowledge", "words": ""})
+    (line,) = LogEntry.objects.filter(object_id=str(alert.pk))
+    assert (line.user, line.change_message) == (alice, "Acknowledge")
+
+
+def test_a_grave_act_on_many_is_asked_for_first_and_names_exactly_them(happens, alice, console_of):
+    alerts = [happens(aggregate_id=f"c{n}", severity="CRITICAL") for n in range(2)]
+    chosen = {"action": "dismiss_chosen", "_selected_action": [str(a.pk) for a in alerts]}
+    console = console_of(alice)
+    asked = console.post(ALERTS, chosen)
+    assert (asked.context["count"], asked.context["escalating"]) == (2, 2)
+    assert set(asked.context["ids"]) == {alert.pk for alert in alerts}
+    assert console.post(ALERTS, chosen | {"confirmed": "yes"}).context["form"].errors
+    console.post(ALERTS, chosen | {"confirmed": "yes", "verdict": "right", "reason": "Known"})
+    for alert in alerts:
+        alert.refresh_from_db()
+        assert (alert.status, alert.false_positive) == ("dismissed", False)
+
+
+def test_too_many_at_once_are_refused_with_the_reason(match, alice, console_of):
+    raise_alerts([match(aggregate_id=f"c{n}") for n in range(501)], now=timezone.now())
+    one = Alert.across_tenants.first()
+    chosen = {"action": "acknowledge_chosen", "_selected_action": str(one.pk), "select_across": 1}
+    answer = console_of(alice).post(ALERTS, chosen | {"index": 0}, follow=True)
+    assert said(answer) == ["At most 500 alerts at once: choose fewer, or narrow the list."]
+    assert not Alert.across_tenants.filter(status="acknowledged").exists()
+
+
+def test_the_rule_may_have_changed_since_and_the_page_says_so(match, watcher, alice, console_of):
+    watcher.rule = {"type": "always"}
+    watcher.save()
+    raise_alerts([found := match(0)], now=found.occurred_at)
+    (alert,) = Alert.across_tenants.all()
+    text = console_of(alice).get(f"{ALERTS}{alert.pk}/change/").content.decode()
+    assert "this is the rule as it is now" in text
+    assert "This event is not there, or not any more." in text
+
+
+def test_ones_views_are_ones_own(alice, bob, happens, console_of):
+    console, others = console_of(alice), console_of(bob)
+    console.post(f"{ALERTS}views/", {"name": "Grave", "query": "severity__exact=HIGH&p=2"})
+    (view,) = SavedView.objects.all()
+    assert (view.user, view.page, view.query) == (alice, "watch.alert", "severity__exact=HIGH")
+    console.post(f"{ALERTS}views/", {"name": "Grave", "query": "show=all"})
+    assert SavedView.objects.get().query == "show=all"
+    assert "Grave" not in others.get(ALERTS).content.decode()
+    assert others.post(f"{ALERTS}views/{view.pk}/forget/").status_code == 404
+    assert console.post(f"{ALERTS}views/{view.pk}/forget/").status_code == 302
+    assert not SavedView.objects.exists()
+
+
+def test_a_view_needs_a_name_and_changes_nothing_by_being_looked_at(alice, console_of):
+    console = console_of(alice)
+    answer = console.post(f"{ALERTS}views/", {"name": " ", "query": ""}, follow=True)
+    assert said(answer) == ["Give the view a name."]
+    assert console.get(f"{ALERTS}views/").status_code == 405
+    assert not SavedView.objects.exists()

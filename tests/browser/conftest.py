@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+from django.contrib.contenttypes.models import ContentType
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.conftest import PASSWORD
@@ -85,6 +86,12 @@ class Visit:
 
     def is_wider_than_the_window(self) -> bool:
         return self.page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+@pytest.fixture(autouse=True)
+def known_kinds_of_rows():
+    """The database is emptied between these tests; what Django remembers of it has to go too."""
+    ContentType.objects.clear_cache()
 
 
 @pytest.fixture

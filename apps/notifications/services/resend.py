@@ -29,7 +29,7 @@ def resend(*, delivery: Delivery) -> Delivery:
     row = Delivery.objects.select_for_update(of=("self",)).filter(pk=delivery.pk).first()
     if row is None:
         raise ForeignTenant
-    if row.state not in (State.FAILED, State.SKIPPED) or row.channel == "in_app":
+    if not may_be_resent(row):
         raise DeliveryNotFailed
     row.state, row.reason, row.settled_at, row.due_at = State.WAITING, "", None, timezone.now()
     row.attempts = row.lost = 0
@@ -40,6 +40,11 @@ def resend(*, delivery: Delivery) -> Delivery:
     )  # fmt: skip
     nudge([row.channel])
     return row
+
+
+def may_be_resent(row: Delivery) -> bool:
+    """What arrived is not sent again, and an inbox has what it has."""
+    return row.state in (State.FAILED, State.SKIPPED) and row.channel != "in_app"
 
 
 def sweep(*, now: datetime) -> list[str]:

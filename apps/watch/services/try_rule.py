@@ -43,6 +43,8 @@ class Outcome:
     """There were more events than are looked at; the later ones were left out."""
     found: list[Match]
     """The first matches."""
+    matched_at: list[datetime]
+    """When each of all of them was, by event time."""
 
 
 def try_rule(
@@ -63,7 +65,7 @@ def try_rule(
     matches, truncated = trial.end(), next(stored, None) is not None
     return Outcome(
         watcher.since, now, trial.looked_at, len(matches), len(folded(matches)), truncated,
-        matches[:MOST_SHOWN],
+        matches[:MOST_SHOWN], [match.occurred_at for match in matches],
     )  # fmt: skip
 
 
