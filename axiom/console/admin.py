@@ -14,6 +14,7 @@ from unfold.admin import ModelAdmin, StackedInline, TabularInline
 
 from apps.events.context import current
 from axiom.console.groups import Group
+from axiom.console.lists import BoundedLists
 from axiom.errors import AxiomError
 from axiom.permissions import may, runs_the_platform
 from axiom.roles import ADMINS, EVERYONE, OPERATORS, Roles
@@ -54,7 +55,7 @@ class ByRole:
         return self.has_view_permission(request)
 
 
-class RoleAdmin(ByRole, ModelAdmin):
+class RoleAdmin(ByRole, BoundedLists, ModelAdmin):
     """An admin that asks for roles and has its place in the sidebar.
 
     `group` and `icon` are all it takes to appear there; `position` sorts within the group.
@@ -129,6 +130,10 @@ class OfOneTenant:
             rows = self.model.across_tenants.none()  # type: ignore[attr-defined]
         ordering = self.get_ordering(request)  # type: ignore[attr-defined]
         return rows.order_by(*ordering) if ordering else rows
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Within a tenant as the list says; across all, the newest first: indexes are a tenant's."""
+        return super().get_ordering(request) if _acts(request) else ("-pk",)  # type: ignore[misc]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return _acts(request) and super().has_add_permission(request, obj)  # type: ignore[misc]

@@ -151,12 +151,12 @@ class AlertAdmin(TenantAdmin):
     list_filter = (
         "status",
         "severity",
+        "detected_at",
         ("flapping_since", admin.EmptyFieldListFilter),
     )
     search_fields = ("message", "aggregate_id", "event_type")
     ordering = ("-detected_at", "-id")
-    date_hierarchy = "detected_at"
-    show_full_result_count = False
+    served_filters = ("status__exact", "detected_at__gte", "detected_at__lt")
     inlines = (HistoryInline, EscalationInline, EventInline, WatcherInline)
     actions = ("acknowledge_chosen", "dismiss_chosen", "false_positive_chosen")
     readonly_fields = (
