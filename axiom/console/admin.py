@@ -128,7 +128,7 @@ class OfOneTenant:
             rows = self.model.across_tenants.get_queryset()  # type: ignore[attr-defined]
         else:
             rows = self.model.across_tenants.none()  # type: ignore[attr-defined]
-        ordering = self.get_ordering(request)  # type: ignore[attr-defined]
+        ordering = self.get_ordering(request)
         return rows.order_by(*ordering) if ordering else rows
 
     def get_ordering(self, request: HttpRequest) -> Any:

@@ -13,11 +13,12 @@ from django.contrib import admin
 from django.core.paginator import Paginator
 from django.db import models
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest
 from unfold.views import ChangeList
 
 MOST_COUNTED = 10_000
 NEWEST = 20_000
+FEW = 200
 VALUES_FROM = 2_000
 """How many rows are asked for the values that a filter offers."""
 
@@ -25,7 +26,7 @@ VALUES_FROM = 2_000
 _NOT_NARROWING = {"p", "e", "all", "_popup", "_to_field", "_changelist_filters", "_facets"}
 
 
-class BoundedPaginator(Paginator):  # type: ignore[type-arg]
+class BoundedPaginator(Paginator):
     """Counts no further than anybody turns pages; what lies beyond is found by filters."""
 
     template_name = "console/pages.html"
@@ -74,13 +75,13 @@ class ValuesLately(admin.AllValuesFieldListFilter):
         super().__init__(field, request, params, model, model_admin, field_path)
         rows = model_admin.get_queryset(request).order_by("-pk")
         seen = set(rows.values_list(field_path, flat=True)[:VALUES_FROM])
-        self.lookup_choices = sorted(seen | set(self.lookup_val or ()), key=str)
+        self.lookup_choices: Any = sorted(seen | set(self.lookup_val or ()), key=str)
 
 
 class BoundedLists:
     """Mixed into an admin: its list stays cheap."""
 
-    paginator = BoundedPaginator
+    paginator: Any = BoundedPaginator
     show_full_result_count = False
     list_per_page = 30
     newest_by: ClassVar[str] = "pk"
@@ -118,7 +119,10 @@ class BoundedLists:
         rows = queryset
         if search_term or narrowing(request) - set(self.served_filters):
             rows = self._newest(request, queryset)
-        return super().get_search_results(request, rows, search_term)  # type: ignore[misc,no-any-return]
+        found, repeats = super().get_search_results(request, rows, search_term)  # type: ignore[misc]
+        if search_term and rows is not queryset:
+            return _read_once(queryset, found), repeats
+        return found, repeats
 
     def _named(self, rows: QuerySet[Any], search_term: str) -> QuerySet[Any] | None:
         """The row whose id is searched for, however old it is."""
@@ -137,12 +141,18 @@ class BoundedLists:
         request.looked_through_newest = True  # type: ignore[attr-defined]
         return rows.filter(**{f"{self.newest_by}__gt": oldest})
 
-    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponseBase:
+    def response_action(self, request: HttpRequest, queryset: Any) -> Any:
         """All that a list counts is the most that one act may be for: that number was confirmed."""
         if request.POST.get("select_across", "0") != "0":
             chosen = queryset.values_list("pk", flat=True)[: self.paginator.most]
             queryset = queryset.filter(pk__in=list(chosen))
-        return super().response_action(request, queryset)  # type: ignore[misc,no-any-return]
+        return super().response_action(request, queryset)  # type: ignore[misc]
+
+
+def _read_once(rows: QuerySet[Any], found: QuerySet[Any]) -> QuerySet[Any]:
+    """A list asks twice, for a count and for a page: few rows are named, so that it costs once."""
+    keys = list(found.order_by().values_list("pk", flat=True)[: FEW + 1])
+    return rows.filter(pk__in=keys) if len(keys) <= FEW else found
 
 
 def narrowing(request: HttpRequest) -> set[str]:
