@@ -79,6 +79,13 @@ class RoleAdmin(ByRole, BoundedLists, ModelAdmin):
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         return _telling_refusals(super().changelist_view, request, *args, **kwargs)
 
+    def response_action(self, request: HttpRequest, queryset: Any) -> Any:
+        """All that a list counts is the most that one act may be for: that number was confirmed."""
+        if request.POST.get("select_across", "0") != "0":
+            chosen = queryset.values_list("pk", flat=True)[: self.paginator.most]
+            queryset = queryset.filter(pk__in=list(chosen))
+        return super().response_action(request, queryset)
+
     def figure(self, request: HttpRequest) -> Figure | None:
         """The number this admin contributes to the start page."""
         if not self.counts_on_start_page:

@@ -141,13 +141,6 @@ class BoundedLists:
         request.looked_through_newest = True  # type: ignore[attr-defined]
         return rows.filter(**{f"{self.newest_by}__gt": oldest})
 
-    def response_action(self, request: HttpRequest, queryset: Any) -> Any:
-        """All that a list counts is the most that one act may be for: that number was confirmed."""
-        if request.POST.get("select_across", "0") != "0":
-            chosen = queryset.values_list("pk", flat=True)[: self.paginator.most]
-            queryset = queryset.filter(pk__in=list(chosen))
-        return super().response_action(request, queryset)  # type: ignore[misc]
-
 
 def _read_once(rows: QuerySet[Any], found: QuerySet[Any]) -> QuerySet[Any]:
     """A list asks twice, for a count and for a page: few rows are named, so that it costs once."""
