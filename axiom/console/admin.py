@@ -79,12 +79,14 @@ class RoleAdmin(ByRole, BoundedLists, ModelAdmin):
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         return _telling_refusals(super().changelist_view, request, *args, **kwargs)
 
-    def response_action(self, request: HttpRequest, queryset: Any) -> Any:
+    def response_action(
+        self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any
+    ) -> Any:
         """All that a list counts is the most that one act may be for: that number was confirmed."""
         if request.POST.get("select_across", "0") != "0":
             chosen = queryset.values_list("pk", flat=True)[: self.paginator.most]
             queryset = queryset.filter(pk__in=list(chosen))
-        return super().response_action(request, queryset)
+        return super().response_action(request, queryset, *args, **kwargs)
 
     def figure(self, request: HttpRequest) -> Figure | None:
         """The number this admin contributes to the start page."""

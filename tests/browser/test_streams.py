@@ -46,8 +46,8 @@ def test_an_operator_walks_from_the_streams_to_one_entry(
         assert window.open(path) == 200
         keep(window, path)
         assert not window.is_wider_than_the_window(), path
-    page.click("details >> nth=1")
-    assert "claim-1" in page.text_content("details[open] pre")
+    page.click(".ax-entries summary >> nth=0")
+    assert "claim-1" in page.text_content(".ax-entries details[open] pre")
     page.click("a[rel=next]")
     page.wait_for_selector("a[rel=prev]")
     assert page.locator(".ax-entries tbody tr").count() == 10

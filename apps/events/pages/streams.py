@@ -76,7 +76,7 @@ def stream(request: HttpRequest, name: str) -> HttpResponse:
     tenant_id = _tenant_of_entries(request, name)
     form = WantedForm(request.GET)
     context: dict[str, Any] = {
-        "title": name, "name": name, "form": form, "types": _types_of(name),
+        "title": _("Stream %(name)s") % {"name": name}, "name": name, "form": form, "types": _types_of(name),
         "looked_at_most": LOOKED_AT, "across_tenants": tenant_id is None,
     }  # fmt: skip
     if not form.is_valid():
