@@ -312,3 +312,10 @@ def test_letters_shown_are_of_the_status_asked_for(operator, letter):
 def test_the_journey_leads_to_the_letter(viewer, letter):
     page = viewer.get("/admin/journey/", {"id": str(letter.event_id)}).content.decode()
     assert page_of(letter) in page
+
+
+def test_the_first_page_counts_the_letters_that_its_list_shows(operator, platform, charlie, letter):
+    for client, count in ((operator, 1), (console_of(charlie), 0), (platform, 1)):
+        panel = client.get("/admin/now/").content.decode().split("open dead letters")[0]
+        assert panel.rstrip().endswith('class="text-subtle">')
+        assert f">{count}</p>" in panel.rsplit('<p class="ax-figure-value', 1)[1]
