@@ -1,7 +1,7 @@
 """What happened to one thing: a line of time, across groups and all that it caused."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -84,7 +84,7 @@ def depths_of(events: Iterable[EventTold]) -> dict[UUID, int]:
     return {event_id: _depth(event_id, causes, copies) for event_id in causes}
 
 
-def _depth(event_id: UUID, causes: dict[UUID, UUID | None], copies: dict[UUID, UUID | None]) -> int:
+def _depth(event_id: UUID, causes: Mapping[UUID, UUID | None], copies: Mapping[UUID, UUID]) -> int:
     depth, seen, at = 0, {event_id}, event_id
     while True:
         above = copies.get(at) or causes.get(at)
