@@ -29,6 +29,8 @@ class Figure(NamedTuple):
     value: int
     icon: str
     link: str = ""
+    is_cut: bool = False
+    """There are more: nobody counted further."""
 
 
 class ByRole:
@@ -64,7 +66,6 @@ class RoleAdmin(ByRole, BoundedLists, ModelAdmin):
     group: ClassVar[Group | None] = None
     icon: ClassVar[str] = "circle"
     position: ClassVar[int] = 50
-    # Counting is for tables that stay small; others override `figure` or have none.
     counts_on_start_page: ClassVar[bool] = False
 
     list_filter_submit = True
@@ -94,8 +95,10 @@ class RoleAdmin(ByRole, BoundedLists, ModelAdmin):
             return None
         opts = self.opts
         link = reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")
-        count = self.get_queryset(request).count()
-        return Figure(capfirst(str(opts.verbose_name_plural)), count, self.icon, link)
+        most = self.paginator.most
+        count = self.get_queryset(request).order_by()[:most].count()
+        title = capfirst(str(opts.verbose_name_plural))
+        return Figure(title, count, self.icon, link, is_cut=count >= most)
 
 
 def _telling_refusals(

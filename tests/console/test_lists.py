@@ -120,6 +120,18 @@ def test_a_list_that_is_longer_than_its_count_says_so(console, shelf, monkeypatc
     assert "4 or more" in listed(console)[1]
 
 
+def test_the_first_page_counts_no_further_either(console, shelf, monkeypatch):
+    class Few(BoundedPaginator):
+        most = 4
+
+    monkeypatch.setattr(admin.site.get_model_admin(Book), "paginator", Few)
+    with CaptureQueriesContext(connection) as captured:
+        page = console.get("/admin/").content.decode()
+    assert ">4+</p>" in page
+    counts = [query["sql"] for query in captured if 'FROM "library_book"' in query["sql"]]
+    assert all("LIMIT 4" in sql for sql in counts)
+
+
 def test_choosing_all_means_no_more_than_was_counted(console, shelf, monkeypatch):
     class Few(BoundedPaginator):
         most = 4
