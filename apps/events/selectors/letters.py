@@ -177,7 +177,7 @@ def _hours(letters: QuerySet[DeadLetter], prints: list[str], now: datetime) -> d
     return hours
 
 
-NEWEST = 50_000
+NEWEST = 20_000
 
 
 def newest_open(letters: QuerySet[DeadLetter]) -> tuple[QuerySet[DeadLetter], bool]:
