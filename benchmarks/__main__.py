@@ -17,7 +17,7 @@ BENCHES = {
     "consume_one": "consuming", "consume_batch": "consuming",
     "latency_50": "latency", "latency_1000": "latency",
     "publish_overhead": "publishing", "publish_bulk": "publishing", "peers": "comparing",
-    "work_lists": "work",
+    "work_lists": "work", "console_lists": "console",
     "metadata_extract": "catalog",
     "watch_evaluate": "watching", "rule_cost": "watching",
     "alert_storm": "alerting", "alert_latency": "latency",

@@ -16,7 +16,8 @@ FIGURES = {
     "relay_drain": 1, "relay_drain_big": 1, "relay_drain_churned": 1, "relay_idle": 1,
     "consume_one": 1, "consume_batch": 1, "latency_50": 1, "latency_1000": 1,
     "publish_overhead": 1, "publish_bulk": 1, "relay_roundtrips": 2, "peers": 3,
-    "work_lists": 6, "catalog_index": 3, "catalog_search": 1, "alert_storm": 1, "alert_latency": 1,
+    "work_lists": 6, "console_lists": 35, "catalog_index": 3, "catalog_search": 1,
+    "alert_storm": 1, "alert_latency": 1,
     "live_memory": 1, "live_broadcast": 1, "live_broadcast_gc": 1,
     "live_open_gc": 1, "chat": 1,
     "live_latency": 1,
@@ -26,8 +27,8 @@ FIGURES = {
 }  # fmt: skip
 """How many lines each benchmark prints."""
 TIMED = {
-    "relay_idle", "latency_50", "latency_1000", "work_lists", "alert_latency", "catalog_search",
-    "chat", "live_latency",
+    "relay_idle", "latency_50", "latency_1000", "work_lists", "console_lists", "alert_latency",
+    "catalog_search", "chat", "live_latency",
 }  # fmt: skip
 
 

@@ -73,7 +73,7 @@ class MembershipAdmin(OfTheTenant):
     list_filter = ("role",)
     search_fields = ("user__email", "user__name")
     list_select_related = ("user", "tenant")
-    ordering = ("user__name", "user__email")
+    ordering, sorts_while_short = ("user__name", "user__email"), True
     fields = ("role",)
     actions = None
 
@@ -157,7 +157,7 @@ class PersonAdmin(ChangedByThePlatform, OfTheTenant, DjangoUserAdmin):
     list_display = ("name", "email", "language", "timezone", "is_staff", "is_active")
     list_filter = ("is_active", "is_staff", "language")
     search_fields = ("email", "name")
-    ordering = ("name", "email")
+    ordering, sorts_while_short = ("name", "email"), True
     filter_horizontal = ()
     readonly_fields = ("last_login", "created_at")
     fieldsets = (
@@ -229,7 +229,8 @@ class LoginAdmin(ReadOnly, OfTheTenant):
     list_filter = ("kind", ("revoked_at", admin.EmptyFieldListFilter))
     search_fields = ("user__email", "user__name", "ip")
     list_select_related = ("user",)
-    ordering = ("-last_seen_at",)
+    ordering, sorts_while_short = ("-last_seen_at",), True
+    newest_by = "expires_at"
     exclude = ("password_stamp",)
     actions = ("end",)
 
@@ -254,7 +255,7 @@ class LockoutAdmin(ReadOnly, RoleAdmin):
 
     list_display = ("username", "ip_address", "failures_since_start", "attempt_time")
     search_fields = ("username", "ip_address")
-    ordering = ("-attempt_time",)
+    ordering = ("-id",)
     fields = readonly_fields = (
         "username", "ip_address", "user_agent", "path_info",
         "failures_since_start", "attempt_time",

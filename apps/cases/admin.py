@@ -158,7 +158,7 @@ class CaseAdmin(OfCases):
     list_filter = ("status", "kind")
     search_fields = ("title", "reference")
     list_select_related = ("manager", "tenant")
-    ordering = ("-opened_at",)
+    ordering, served_filters = ("-opened_at",), ("status__exact",)
     fields = (
         "reference", "title", "kind", "description", "status", "manager", "people",
         "issue_threshold", "comment_count", "opened_by", "opened_at", "closed_at",
@@ -338,7 +338,7 @@ class CashAdmin(OfCases):
     list_select_related = ("case", "tenant")
     search_fields = ("case__title", "case__reference")
     autocomplete_fields = ("case",)
-    ordering = ("case__title",)
+    ordering, sorts_while_short = ("case__title",), True
     fields = ("case", "balance", "threshold", "currency")
 
     @display(description=_("low"), boolean=True)
@@ -362,7 +362,7 @@ class DatasetAdmin(OfCases):
     list_select_related = ("case", "tenant")
     search_fields = ("name", "case__title")
     autocomplete_fields = ("case",)
-    ordering = ("-created_at",)
+    ordering = ("-id",)
     fields = ("case", "name", "records_count", "issues_count")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -386,7 +386,7 @@ class CommentAdmin(ReadOnly, OfCases):
     list_filter = (("deleted_at", admin.EmptyFieldListFilter),)
     list_select_related = ("case", "tenant", "author")
     search_fields = ("body", "case__title", "author__email")
-    ordering = ("-created_at",)
+    ordering = ("-id",)
     fields = ("case", "author", "body", "created_at", "deleted_at")
     actions = ("take_back",)
 
@@ -412,4 +412,4 @@ class WatchMarkAdmin(ReadOnly, OfCases):
     list_filter = ("event_type",)
     search_fields = ("aggregate_id",)
     list_select_related = ("tenant",)
-    ordering = ("-marked_at",)
+    ordering = ("-id",)

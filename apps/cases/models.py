@@ -201,6 +201,8 @@ class Deadline(Titled):
         ]
         indexes = [
             models.Index(fields=["case", "due_at", "id"], name="deadline_of_case"),
+            # Read by the console's list.
+            models.Index(fields=["tenant", "due_at", "-id"], name="deadline_of_tenant"),
             # Read by the scan for deadlines that come near.
             models.Index(fields=["due_at"], condition=Q(status="pending"), name="deadline_pending"),
         ]
@@ -239,6 +241,8 @@ class Payment(Titled):
         ]
         indexes = [
             models.Index(fields=["case", "due_at", "id"], name="payment_of_case"),
+            # Read by the console's list.
+            models.Index(fields=["tenant", "due_at", "-id"], name="payment_of_tenant"),
             # Read by the scan for payments whose day has come.
             models.Index(fields=["due_at"], condition=Q(status="pending"), name="payment_pending"),
         ]
@@ -272,6 +276,8 @@ class Review(Titled):
         ]
         indexes = [
             models.Index(fields=["case", "scheduled_at", "id"], name="review_of_case"),
+            # Read by the console's list.
+            models.Index(fields=["tenant", "scheduled_at", "-id"], name="review_of_tenant"),
             # Read by the scan for reviews that come up.
             models.Index(
                 fields=["scheduled_at"], condition=Q(status="scheduled"), name="review_scheduled"
@@ -324,6 +330,8 @@ class Approval(Titled):
         ]
         indexes = [
             models.Index(fields=["case", "due_at", "id"], name="approval_of_case"),
+            # Read by the console's list.
+            models.Index(fields=["tenant", "due_at", "-id"], name="approval_of_tenant"),
             # Read by the scan for approvals that were not given in time.
             models.Index(fields=["due_at"], condition=Q(status="pending"), name="approval_pending"),
         ]

@@ -184,7 +184,7 @@ class JobAdmin(ReadOnly, TenantAdmin):
     list_filter = ("state", "kind")
     list_select_related = ("version",)
     search_fields = ("version__file_name",)
-    ordering = ("-created_at",)
+    ordering = ("-id",)
     fields = (
         "version", "kind", "state", "attempts", "error", "worker", "actor", "trace_id",
         "created_at", "started_at", "finished_at",

@@ -15,13 +15,13 @@ class EventsConfig(AppConfig):
         self._add_gauges()
 
     def _add_pages(self) -> None:
-        from apps.events.pages import EVENT_TYPES, JOURNEY
+        from apps.events.pages import EVENT_TYPES, JOURNEY, KINDS, STREAMS
         from apps.events.panels import BACKBONE
         from axiom.console.navigation import add_page
         from axiom.console.panels import add_panel
 
-        add_page(EVENT_TYPES)
-        add_page(JOURNEY)
+        for page in (KINDS, JOURNEY, STREAMS, EVENT_TYPES):
+            add_page(page)
         add_panel(BACKBONE)
 
     def _add_gauges(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import UUID
 
 import redis
 from django.http import HttpRequest
@@ -12,32 +13,42 @@ from django.utils.translation import gettext as _
 
 from axiom.console.charts import Course
 from axiom.console.charts import course as drawn
+from axiom.console.lists import MOST_COUNTED
 from axiom.console.panels import Panel
 
 from . import heartbeats, timings
 from .bus import BusUnavailable
+from .context import current
 from .groups import WORKERS
-from .selectors import Health, health
+from .models import DeadLetter
+from .selectors import Health, health, letters_of
 
 
 def contents(request: HttpRequest) -> dict[str, Any]:
     try:
-        return _standing(health())
+        return _standing(health(), current().tenant_id)
     except (redis.RedisError, BusUnavailable):
         return {"away": True}
 
 
-def _standing(now: Health) -> dict[str, Any]:
+def _standing(now: Health, tenant_id: UUID | None) -> dict[str, Any]:
     return {
         "courses": [*_courses(timings.MINUTE, "H:i"), *_courses(timings.HOUR, "D H:i")],
         "waiting": sum(level.pending + level.processing for level in now.outbox),
         "oldest": _span(max((each.oldest_pending_seconds for each in now.outbox), default=0)),
         "outbox_link": reverse("admin:events_outboxevent_changelist"),
-        "letters": sum(now.open_letters.values()),
+        "letters": sum(now.open_letters.values()) if tenant_id is None else _letters(tenant_id),
         "letters_link": reverse("admin:events_deadletter_changelist"),
+        "streams_link": reverse("admin:streams"),
         "groups": sorted(now.groups, key=lambda each: (each.group, each.stream)),
         "workers": _workers(now),
     }
+
+
+def _letters(tenant_id: UUID) -> int:
+    """A tenant is told of its own: the list that the figure leads to holds no others."""
+    letters = letters_of(tenant_id).order_by().filter(status=DeadLetter.Status.OPEN)
+    return letters[:MOST_COUNTED].count()
 
 
 def _courses(span: timings.Span, form: str) -> list[Course]:
@@ -47,8 +58,16 @@ def _courses(span: timings.Span, form: str) -> list[Course]:
     events = _("Events sent, last hour") if lately else _("Events sent, 72 hours")
     delay = _("Delay to handled (p99), last hour") if lately else _("Delay to handled (p99), 72 h")
     return [
-        drawn(events, _points(passed, form, lambda each: each.events, number_format)),
-        drawn(delay, _points(passed, form, lambda each: each.delay_seconds, _span)),
+        drawn(
+            events,
+            _points(passed, form, lambda each: each.events, number_format),
+            link=reverse("admin:events_outboxevent_changelist"),
+        ),
+        drawn(
+            delay,
+            _points(passed, form, lambda each: each.delay_seconds, _span),
+            link=reverse("admin:streams"),
+        ),
     ]
 
 

@@ -99,7 +99,7 @@ class DeliveryAdmin(OneSeesOnesOwn, ReadOnly, TenantAdmin):
     search_fields = ("recipient__email", "recipient__name", "endpoint__name")
     list_select_related = ("recipient", "endpoint", "alert")
     ordering = ("-created_at", "-id")
-    show_full_result_count = False
+    served_filters = ("state__exact",)
     inlines = (AttemptInline,)
     actions = ("send_again",)
 

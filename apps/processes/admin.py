@@ -213,7 +213,7 @@ class ProcessAdmin(ReadOnly, TenantAdmin):
         "ended_at",
         "where",
     )
-    list_filter = ("status",)
+    list_filter, served_filters = ("status",), ("status__exact",)
     search_fields = ("title", "version__definition__name")
     list_select_related = ("version__definition", "case")
     fields = readonly_fields = (
@@ -351,6 +351,7 @@ class FeedbackAdmin(ReadOnly, TenantAdmin):
     list_filter = ("verdict", "agent")
     search_fields = ("agent", "text")
     list_select_related = ("work_item", "given_by")
+    ordering = ("-id",)
 
 
 @admin.register(AgentKnowledge)
@@ -365,6 +366,7 @@ class KnowledgeAdmin(TenantAdmin):
     list_filter = ("source", "agent")
     search_fields = ("agent", "summary")
     list_select_related = ("added_by",)
+    ordering = ("-id",)
     actions = None
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:

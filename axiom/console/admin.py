@@ -14,6 +14,7 @@ from unfold.admin import ModelAdmin, StackedInline, TabularInline
 
 from apps.events.context import current
 from axiom.console.groups import Group
+from axiom.console.lists import BoundedLists
 from axiom.errors import AxiomError
 from axiom.permissions import may, runs_the_platform
 from axiom.roles import ADMINS, EVERYONE, OPERATORS, Roles
@@ -28,6 +29,8 @@ class Figure(NamedTuple):
     value: int
     icon: str
     link: str = ""
+    is_cut: bool = False
+    """There are more: nobody counted further."""
 
 
 class ByRole:
@@ -54,7 +57,7 @@ class ByRole:
         return self.has_view_permission(request)
 
 
-class RoleAdmin(ByRole, ModelAdmin):
+class RoleAdmin(ByRole, BoundedLists, ModelAdmin):
     """An admin that asks for roles and has its place in the sidebar.
 
     `group` and `icon` are all it takes to appear there; `position` sorts within the group.
@@ -63,7 +66,6 @@ class RoleAdmin(ByRole, ModelAdmin):
     group: ClassVar[Group | None] = None
     icon: ClassVar[str] = "circle"
     position: ClassVar[int] = 50
-    # Counting is for tables that stay small; others override `figure` or have none.
     counts_on_start_page: ClassVar[bool] = False
 
     list_filter_submit = True
@@ -78,14 +80,25 @@ class RoleAdmin(ByRole, ModelAdmin):
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         return _telling_refusals(super().changelist_view, request, *args, **kwargs)
 
+    def response_action(
+        self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        """All that a list counts is the most that one act may be for: that number was confirmed."""
+        if request.POST.get("select_across", "0") != "0":
+            chosen = queryset.values_list("pk", flat=True)[: self.paginator.most]
+            queryset = queryset.filter(pk__in=list(chosen))
+        return super().response_action(request, queryset, *args, **kwargs)
+
     def figure(self, request: HttpRequest) -> Figure | None:
         """The number this admin contributes to the start page."""
         if not self.counts_on_start_page:
             return None
         opts = self.opts
         link = reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")
-        count = self.get_queryset(request).count()
-        return Figure(capfirst(str(opts.verbose_name_plural)), count, self.icon, link)
+        most = self.paginator.most
+        count = self.get_queryset(request).order_by()[:most].count()
+        title = capfirst(str(opts.verbose_name_plural))
+        return Figure(title, count, self.icon, link, is_cut=count >= most)
 
 
 def _telling_refusals(
@@ -127,8 +140,12 @@ class OfOneTenant:
             rows = self.model.across_tenants.get_queryset()  # type: ignore[attr-defined]
         else:
             rows = self.model.across_tenants.none()  # type: ignore[attr-defined]
-        ordering = self.get_ordering(request)  # type: ignore[attr-defined]
+        ordering = self.get_ordering(request)
         return rows.order_by(*ordering) if ordering else rows
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Within a tenant as the list says; across all, the newest first: indexes are a tenant's."""
+        return super().get_ordering(request) if _acts(request) else ("-pk",)  # type: ignore[misc]
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return _acts(request) and super().has_add_permission(request, obj)  # type: ignore[misc]

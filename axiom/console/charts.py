@@ -71,9 +71,11 @@ class Course:
     last_label: str
     width: float = NARROW
     height: float = 120.0
+    link: str = ""
+    """Where one finds what it is made of."""
 
 
-def course(title: str, points: Sequence[tuple[str, float, str]]) -> Course:
+def course(title: str, points: Sequence[tuple[str, float, str]], *, link: str = "") -> Course:
     """The course of (moment, value, value in words), the oldest first."""
     most = max((value for _, value, _ in points), default=0.0) or 1.0
     step = NARROW / max(1, len(points))
@@ -85,7 +87,7 @@ def course(title: str, points: Sequence[tuple[str, float, str]]) -> Course:
     words = {value: told for _, value, told in points}
     return Course(
         title, words.get(most, "0"), points[-1][2] if points else "0", bars,
-        points[0][0] if points else "", points[-1][0] if points else "",
+        points[0][0] if points else "", points[-1][0] if points else "", link=link,
     )  # fmt: skip
 
 

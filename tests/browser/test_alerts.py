@@ -17,7 +17,7 @@ from apps.watch import services
 from apps.watch.matches import Match
 from apps.watch.models import Alert
 from apps.watch.severity import Severity
-from tests.browser.shots import keep
+from tests.browser.pictures import keep
 from tests.readers.conftest import Readers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -319,5 +319,5 @@ def test_the_pages_fit_the_window(visit, staff, fired, failed, raised, width, sc
     }.items():
         window.open(path)
         assert not window.is_wider_than_the_window(), name
-        keep(window, f"alerts-{name}-{width}-{scheme}")
+        keep(window, f"alerts-{name}")
     assert window.complaints == []

@@ -15,6 +15,9 @@ OWN_PAGES = [
     "/admin/password_change/",
     "/admin/event-types/",
     "/admin/journey/",
+    "/admin/dead-letters/",
+    "/admin/streams/",
+    "/admin/streams/axiom:events/",
     "/admin/event-types/metadata.column.modified/",
 ]
 OUTSIDE = ["/api/docs/", "/admin/login/?next=/admin/"]

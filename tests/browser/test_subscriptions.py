@@ -14,7 +14,7 @@ from apps.events.models import OutboxEvent
 from apps.events.outbox import publish
 from apps.watch import services
 from apps.watch.models import Subscription
-from tests.browser.shots import keep
+from tests.browser.pictures import keep
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -390,4 +390,4 @@ def test_the_form_fits_the_window(visit, staff, low_cash, width, scheme):
     tried(form, days=30)
     assert not window.is_wider_than_the_window()
     assert window.complaints == []
-    keep(window, f"subscription-{width}-{scheme}")
+    keep(window, "subscription")

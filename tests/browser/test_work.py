@@ -1,14 +1,12 @@
 """Work in a real browser: a case and its timeline, my work, and a diagram that moves."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from apps.cases import services as cases
 from apps.documents import services as documents
 from apps.events.context import acting
 from apps.processes import demo, services
+from tests.browser.pictures import keep
 from tests.documents import files
 from tests.documents.conftest import Workshop
 
@@ -216,11 +214,4 @@ def test_each_page_of_the_work_is_in_order(
         assert window.open(path) == 200, path
         assert not window.is_wider_than_the_window(), path
         assert window.complaints == [], path
-        keep(window, f"work-{name}-{width}")
-
-
-def keep(window, name):
-    """A picture of the page, where somebody wants to look at them."""
-    if folder := os.environ.get("SCREENSHOTS"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        window.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+        keep(window, f"work-{name}")

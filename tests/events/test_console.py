@@ -312,3 +312,45 @@ def test_letters_shown_are_of_the_status_asked_for(operator, letter):
 def test_the_journey_leads_to_the_letter(viewer, letter):
     page = viewer.get("/admin/journey/", {"id": str(letter.event_id)}).content.decode()
     assert page_of(letter) in page
+
+
+def test_the_first_page_counts_the_letters_that_its_list_shows(operator, platform, charlie, letter):
+    for client, count in ((operator, 1), (console_of(charlie), 0), (platform, 1)):
+        panel = client.get("/admin/now/").content.decode().split("open dead letters")[0]
+        assert panel.rstrip().endswith('class="text-subtle">')
+        assert f">{count}</p>" in panel.rsplit('<p class="ax-figure-value', 1)[1]
+
+
+class TestKinds:
+    url = "/admin/dead-letters/"
+
+    def test_a_kind_tells_its_error_and_one_of_its_payloads(self, operator, bury):
+        bury(1, 2)
+        page = operator.get(self.url).content.decode()
+        assert "no such case" in page
+        assert '<strong class="ax-figure-value ax-over">2</strong>' in page
+        assert "&quot;number&quot;: 2" in page
+        assert "2 in 24 hours" in page
+
+    def test_another_tenants_kinds_and_acts_are_not_told(self, operator, charlie, letter):
+        operator.post(page_of(letter, "discard"), {"reason": "for acme alone"})
+        assert "for acme alone" in operator.get(self.url).content.decode()
+        theirs = console_of(charlie).get(self.url).content.decode()
+        assert "No letter is open" in theirs
+        assert "for acme alone" not in theirs
+
+    def test_a_viewer_may_look_and_is_offered_no_act(self, viewer, operator, letter):
+        assert "redrive-matching" in operator.get(self.url).content.decode()
+        page = viewer.get(self.url)
+        assert page.status_code == 200
+        assert "redrive-matching" not in page.content.decode()
+
+    def test_the_platform_is_told_how_many_tenants_are_hit(self, platform, operator, letter):
+        assert "Tenants hit" in platform.get(self.url).content.decode()
+        assert "Tenants hit" not in operator.get(self.url).content.decode()
+
+    def test_many_are_sent_only_by_who_was_told_how_many(self, operator, letter):
+        url = f"{LETTERS}redrive-matching/"
+        assert 'value="send"' not in operator.get(url).content.decode()
+        counted = operator.post(url, {"group": GROUP, "rate": "5", "do": "count"})
+        assert 'value="send"' in counted.content.decode()

@@ -80,7 +80,16 @@ def edit_page(model_admin: EventsAdmin, request: HttpRequest, letter: DeadLetter
 def _show(letter: DeadLetter, form: EditForm, request: HttpRequest) -> dict[str, Any]:
     what = {k: v for k, v in form.what.items() if k != "tenant_id"}
     edit = acted(form, services.plan_edit, letter, **what)
-    return {"edit": edit, "unchanged": edit and not edit.diff}
+    return {"edit": edit, "diff": diff_lines(edit.diff) if edit else []}
+
+
+def diff_lines(diff: str) -> list[tuple[str, str]]:
+    """Each line of a difference, and whether it comes in, goes out, or is there to find one's way."""
+    lines = [line for line in diff.splitlines() if not line.startswith(("---", "+++"))]
+    return [(_SIDES.get(line[:1], ""), line) for line in lines]
+
+
+_SIDES = {"+": "in", "-": "out", "@": "at"}
 
 
 def _try(letter: DeadLetter, form: EditForm, request: HttpRequest) -> dict[str, Any]:
@@ -90,7 +99,7 @@ def _try(letter: DeadLetter, form: EditForm, request: HttpRequest) -> dict[str, 
         form, services.dry_run, letter, by=who(request),
         payload=None if as_it_was else payload,
     )  # fmt: skip
-    return {"rehearsal": rehearsal}
+    return {"rehearsal": rehearsal, "diff": diff_lines(rehearsal.diff) if rehearsal else []}
 
 
 def _send(letter: DeadLetter, form: EditForm, request: HttpRequest) -> Any:

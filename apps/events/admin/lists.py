@@ -1,38 +1,22 @@
 """Lists of tables that have no upper size: what a page costs does not depend on it."""
 
-from functools import cached_property
 from typing import Any, ClassVar
 
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from apps.events.whose import tenant_shown
 from axiom.console.admin import ReadOnly, RoleAdmin
 from axiom.console.groups import Group
+from axiom.console.lists import NEWEST
 from axiom.permissions import may, runs_the_platform
 from axiom.roles import OPERATORS
-
-MOST_COUNTED = 10_000
-NEWEST = 50_000
-
-
-class BoundedPaginator(Paginator):  # type: ignore[type-arg]
-    """Counts no further than anybody turns pages; what lies beyond is found by filters."""
-
-    @cached_property
-    def count(self) -> int:
-        rows: Any = self.object_list
-        return int(rows.order_by()[:MOST_COUNTED].count())
 
 
 class EventsAdmin(ReadOnly, RoleAdmin):
     """Rows that nobody writes by hand. Viewers see them, operators may act on some."""
 
     group = Group.EVENTS
-    paginator = BoundedPaginator
-    show_full_result_count = False
-    list_per_page = 30
     list_disable_select_all = True
     sortable_by = ()
     warn_unsaved_form = False

@@ -19,9 +19,10 @@ from apps.events.groups import GROUPS
 from apps.events.keys import Stream
 from apps.events.models import DeadLetter, Redrive
 from apps.events.whose import tenant_shown, who
+from axiom.console.lists import MOST_COUNTED
 
 from .acts import acted, page
-from .lists import MOST_COUNTED, EventsAdmin
+from .lists import EventsAdmin
 
 ANY = ("", _("any"))
 FASTEST = 1_000

@@ -12,7 +12,7 @@ from django.db.models.functions import TruncHour
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from ..models import DeadLetter, Redrive
+from ..models import DeadLetter, DeadLetterAct, Redrive
 
 MOST_SELECTED = 1_000
 
@@ -155,8 +155,12 @@ def kinds_of_letters(
 
 
 def _samples(letters: QuerySet[DeadLetter], prints: list[str]) -> dict[str, DeadLetter]:
-    newest = letters.filter(fingerprint__in=prints).order_by("fingerprint", "-id")
-    return {letter.fingerprint: letter for letter in newest.distinct("fingerprint")}
+    """The newest of each kind: one query, which takes each from the index."""
+    newest = [letters.filter(fingerprint=each).order_by("-id")[:1] for each in set(prints)]
+    if not newest:
+        return {}
+    first, *others = newest
+    return {letter.fingerprint: letter for letter in first.union(*others, all=True)}
 
 
 def _hours(letters: QuerySet[DeadLetter], prints: list[str], now: datetime) -> dict[str, list[int]]:
@@ -171,6 +175,28 @@ def _hours(letters: QuerySet[DeadLetter], prints: list[str], now: datetime) -> d
         number = int((row["hour"] - first) / timedelta(hours=1))
         hours[row["fingerprint"]][min(number, HOURS - 1)] += row["count"]
     return hours
+
+
+NEWEST = 20_000
+
+
+def newest_open(letters: QuerySet[DeadLetter]) -> tuple[QuerySet[DeadLetter], bool]:
+    """The newest of these letters that are open, and whether there are more of them."""
+    rows = letters.filter(status=DeadLetter.Status.OPEN)
+    oldest = rows.order_by("-id").values_list("id", flat=True)[NEWEST : NEWEST + 1].first()
+    return (rows, False) if oldest is None else (rows.filter(id__gt=oldest), True)
+
+
+LATELY = 5_000
+
+
+def acts_lately(tenant_id: UUID | None, *, limit: int = 20) -> QuerySet[DeadLetterAct]:
+    """Who did what about dead letters, the newest first, among the last acts of all."""
+    acts = DeadLetterAct.objects.order_by("-id")
+    oldest = acts.values_list("id", flat=True)[LATELY : LATELY + 1].first() or 0
+    acts = acts.filter(id__gt=oldest).select_related("letter").defer("letter__stack", "letter__raw")
+    theirs = acts if tenant_id is None else acts.filter(letter__tenant_id=tenant_id)
+    return theirs[:limit]
 
 
 LOOKED_AT = 1_000

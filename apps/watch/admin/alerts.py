@@ -65,7 +65,7 @@ class AlertAdmin(WithSavedViews, TenantAdmin):
     list_select_related = ("acknowledged_by",)
     search_fields = ("message", "aggregate_id", "event_type")
     ordering = ("-detected_at", "-id")
-    show_full_result_count = False
+    served_filters = ("status__exact", "since")
     actions = ("acknowledge_chosen", "dismiss_chosen", "resolve_chosen")
 
     class Media:

@@ -1,11 +1,8 @@
-"""Pages of the console that are no list of rows: what can happen, and what did."""
+"""What can happen: every declared type, and one of them with its schema and an example."""
 
 import json
-from typing import Any
 
-from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -14,9 +11,10 @@ from apps.events.catalog import Event
 from apps.events.errors import UnknownEventType
 from apps.events.keys import Stream
 from apps.events.outline import Row, outline
-from apps.events.whose import tenant_shown
 from axiom.console.groups import Group
 from axiom.console.navigation import Page, View
+
+from .shown import page
 
 
 def event_types(request: HttpRequest) -> HttpResponse:
@@ -29,7 +27,7 @@ def event_types(request: HttpRequest) -> HttpResponse:
         "count": len(found),
         "streams": [(stream, rows) for stream in Stream if (rows := _rows_of(stream, found))],
     }
-    return _page(request, "events/event_types.html", context)
+    return page(request, "events/event_types.html", context)
 
 
 def _rows_of(
@@ -49,7 +47,7 @@ def event_type(request: HttpRequest, name: str) -> HttpResponse:
         "fields": [_translated(row) for row in outline(kind.payload_schema())],
         "example": json.dumps(kind.example, ensure_ascii=False, indent=2),
     }
-    return _page(request, "events/event_type.html", context)
+    return page(request, "events/event_type.html", context)
 
 
 def _kind_or_404(name: str) -> type[Event]:
@@ -63,33 +61,6 @@ def _translated(row: Row) -> Row:
     return row._replace(description=_(row.description)) if row.description else row
 
 
-def journey(request: HttpRequest) -> HttpResponse:
-    """What happened to the event, trace or aggregate of `?id=`."""
-    name = request.GET.get("id", "").strip()
-    told = selectors.journey_of(
-        name, tenant_id=tenant_shown(request), after=_number(request.GET.get("after", ""))
-    )
-    context = {
-        "title": _("Journey"),
-        "name": name,
-        "journey": told,
-        "payload": _indented(told.payload) if told and told.payload else "",
-    }
-    return _page(request, "events/journey.html", context)
-
-
-def _number(text: str) -> int:
-    return int(text[:18]) if text[:18].isdecimal() else 0
-
-
-def _indented(payload: str) -> str:
-    return json.dumps(json.loads(payload), ensure_ascii=False, indent=2)
-
-
-def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    return TemplateResponse(request, template, {**admin.site.each_context(request), **context})
-
-
 EVENT_TYPES = Page(
     group=Group.EVENTS,
     title=gettext_lazy("Event types"),
@@ -100,13 +71,4 @@ EVENT_TYPES = Page(
         View("event-types/", event_types, "event-types"),
         View("event-types/<str:name>/", event_type, "event-type"),
     ),
-)
-
-JOURNEY = Page(
-    group=Group.EVENTS,
-    title=gettext_lazy("Journey"),
-    url="admin:journey",
-    icon="route",
-    position=20,
-    views=(View("journey/", journey, "journey"),),
 )
