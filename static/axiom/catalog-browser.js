@@ -53,10 +53,16 @@ const isOtherSide = (item, wasFirst) => {
   return more && new URL(more.dataset.more, location.href).searchParams.has(wasFirst ? "after" : "before");
 };
 
-// What is shown on the right is marked on the left.
+// What is shown on the right is marked on the left: the table, and the column where it is in sight.
+const PLACE = ["source", "schema", "table"];
 const mark = (where) => {
-  for (const link of where.querySelectorAll("a[data-show]"))
-    link.toggleAttribute("aria-current", link.href === location.href);
+  const here = new URL(location.href).searchParams;
+  for (const link of where.querySelectorAll("#catalog-tree a[data-show], .ax-branch a[data-show]")) {
+    const there = new URL(link.href).searchParams, column = there.get("column");
+    const isSame = !here.has("q") && PLACE.every((name) => here.get(name) === there.get(name));
+    if (isSame && (!column || column === here.get("column"))) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  }
 };
 
 // --- What changes ---

@@ -43,6 +43,11 @@ class Node:
     inside: str = ""
     branch: Branch | None = None
 
+    @property
+    def opens(self) -> str:
+        """What a screen reader calls the button that opens it."""
+        return _("What is in %(name)s") % {"name": self.label}
+
 
 def browse(request: HttpRequest) -> HttpResponse:
     """`?source=&schema=&table=&column=` chooses, `?q=` searches."""
