@@ -279,12 +279,12 @@ def test_a_held_extraction_is_looked_at_and_approved(window, world, readers, erp
 def test_no_page_is_wider_than_the_window(
     desk,
     world,
-    erp,
-    extract,
+    erp,  # noqa: F811
+    extract,  # noqa: F811
     width,
     scheme,
     locale,
-    tmp_path,  # noqa: F811
+    tmp_path,
 ):
     old = services.create_snapshot(datasource=world, label="Quarter")
     erp.run("DROP VIEW open_orders; ALTER TABLE orders ALTER status TYPE varchar(10)")

@@ -14,6 +14,10 @@ OWN_PAGES = [
     "/admin/event-types/",
     "/admin/journey/",
     "/admin/event-types/metadata.column.modified/",
+    "/admin/catalog/",
+    "/admin/catalog/?q=x",
+    "/admin/catalog/compare/",
+    "/admin/catalog/impact/",
 ]
 OUTSIDE = ["/api/docs/", "/admin/login/?next=/admin/"]
 

@@ -211,10 +211,10 @@ class TestCompare:
         old, new = kept
         shown = text_of(console.get(COMPARE, {"old": old.pk, "new": new.pk}))
         assert "3 changes 1 breaking" in shown
-        assert shown.index("Column removed breaking") < shown.index("character varying(20) text")
+        assert shown.index("Column removed breaking") < shown.index("character varying(20) → text")
         assert "A longer text holds every shorter one." in shown
         only = console.get(COMPARE, {"old": old.pk, "new": new.pk, "breaking": "1"})
-        assert "character varying(20) text" not in text_of(only)
+        assert "character varying(20) → text" not in text_of(only)
 
     def test_the_same_snapshot_twice_shows_no_difference(self, console, kept):
         _old, new = kept
