@@ -127,8 +127,15 @@ const renewParts = async () => {
     const fresh = body.querySelector(`[id="${part.id}"]`);
     // What a person can do here is otherwise now: the page as a whole is.
     if (!fresh || fresh.dataset.again !== part.dataset.again) return location.reload();
-    if (fresh.innerHTML !== part.innerHTML) part.replaceChildren(...fresh.childNodes);
+    if (fresh.innerHTML !== part.innerHTML) swap(part, fresh);
   }
+};
+
+// Who stands on a link stands on it afterwards, if it is still there.
+const swap = (part, fresh) => {
+  const stood = part.contains(document.activeElement) && document.activeElement.getAttribute("href");
+  part.replaceChildren(...fresh.childNodes);
+  if (stood) part.querySelector(`a[href="${CSS.escape(stood)}"]`)?.focus({ preventScroll: true });
 };
 
 const renew = async () => {
