@@ -33,12 +33,12 @@ AT_ONCE = 500
 NAME = "large"
 REQUESTS = 30
 _PAGES = {
-    "all sources": "",
-    "a table": "?source=large&schema=erp&table={middle}",
+    "all sources": "browse/",
+    "a table": "browse/?source=large&schema=erp&table={middle}",
     "a portion of tables": "branch/?source=large&schema=erp&after={middle}",
-    "search, one table": "?q={middle}",
-    "search, everything": "?q=t",
-    "search, a Korean word": "?q=청구 금액",
+    "search, one table": "browse/?q={middle}",
+    "search, everything": "browse/?q=t",
+    "search, a Korean word": "browse/?q=청구 금액",
     "impact": "impact/?source=large&schema=erp&table={middle}",
 }
 _TRANSACTION = "SELECT pg_current_xact_id()::text::bigint"

@@ -76,7 +76,7 @@ def node(page, name):
 
 def test_a_person_looks_around_in_the_tree(desk, world):
     desk = desk()
-    desk.open("/admin/catalog/")
+    desk.open("/admin/catalog/browse/")
     page = desk.page
     assert page.locator("#catalog-tree li").count() == 1
     node(page, "erp_db").locator(".ax-toggle").click()
@@ -100,7 +100,7 @@ def test_a_person_looks_around_in_the_tree(desk, world):
 
 def test_the_tree_goes_by_keyboard_alone(desk, world):
     desk = desk()
-    desk.open("/admin/catalog/")
+    desk.open("/admin/catalog/browse/")
     page = desk.page
     node(page, "erp_db").locator(".ax-toggle").focus()
     page.keyboard.press("ArrowRight")
@@ -129,7 +129,7 @@ def test_the_tree_goes_by_keyboard_alone(desk, world):
 )  # fmt: skip
 def test_tables_and_columns_are_found_in_both_languages(desk, world, q, leads_to):
     desk = desk()
-    desk.open("/admin/catalog/")
+    desk.open("/admin/catalog/browse/")
     page = desk.page
     page.fill("[name=q]", q)
     page.press("[name=q]", "Enter")
@@ -146,7 +146,7 @@ def test_a_long_schema_comes_portion_by_portion(desk, in_acme):
 
     Catalog().add_many({f"public.t{n:03}": {"id": "integer"} for n in range(350)})
     desk = desk()
-    desk.open("/admin/catalog/?source=erp_db&schema=public&table=t200")
+    desk.open("/admin/catalog/browse/?source=erp_db&schema=public&table=t200")
     page = desk.page
     tables = page.locator("#catalog-tree li[data-key^=t]")
     assert tables.count() == 100
@@ -171,7 +171,7 @@ def test_a_long_schema_comes_portion_by_portion(desk, in_acme):
 def test_a_change_arrives_where_somebody_looks(window, world, readers, erp, extract):  # noqa: F811
     readers.run()
     page = window.page
-    page.goto(f"{window.server}/admin/catalog/{ORDERS}")
+    page.goto(f"{window.server}/admin/catalog/browse/{ORDERS}")
     stands(page, "live")
     node(page, "orders").locator(".ax-toggle").click()
     node(page, "total").wait_for()
@@ -195,7 +195,7 @@ def test_a_change_arrives_where_somebody_looks(window, world, readers, erp, extr
 def test_a_table_that_goes_takes_its_panel_with_it(window, world, readers, erp, extract):  # noqa: F811
     readers.run()
     page = window.page
-    page.goto(f"{window.server}/admin/catalog/{ORDERS}")
+    page.goto(f"{window.server}/admin/catalog/browse/{ORDERS}")
     stands(page, "live")
     page.focus("#catalog-detail h2 a")
     erp.run("COMMENT ON TABLE orders IS 'What was bought'")
@@ -241,7 +241,7 @@ def test_two_snapshots_are_compared_and_one_is_restored(desk, world, erp, extrac
 
 def test_the_impact_of_a_column_is_seen_from_its_table(desk, world):
     desk = desk()
-    desk.open(f"/admin/catalog/{ORDERS}")
+    desk.open(f"/admin/catalog/browse/{ORDERS}")
     page = desk.page
     page.click("tr[data-column=total] a:has-text('Impact')")
     page.wait_for_selector("#impact")
@@ -259,7 +259,7 @@ def test_a_held_extraction_is_looked_at_and_approved(window, world, readers, erp
     held = extract(world)
     assert held.state == "HELD"
     page = window.page
-    page.goto(f"{window.server}/admin/catalog/")
+    page.goto(f"{window.server}/admin/catalog/browse/")
     page.click("#catalog-detail a:text-is('Decide')")
     page.wait_for_selector("text=More tables would go than this data source tolerates.")
     shown = page.text_content("#impact")
@@ -300,8 +300,8 @@ def test_no_page_is_wider_than_the_window(
     held = extract(world)
     desk = desk(width=width, color_scheme=scheme, locale=locale)
     pages = {
-        "sources": "", "source": "?source=erp_db", "table": f"{ORDERS}&column=total",
-        "found": "?q=order", "nothing": "?q=zzz", "compare": f"compare/?old={old.pk}&new=now",
+        "sources": "browse/", "source": "browse/?source=erp_db", "table": f"browse/{ORDERS}&column=total",
+        "found": "browse/?q=order", "nothing": "browse/?q=zzz", "compare": f"compare/?old={old.pk}&new=now",
         "impact": f"impact/{ORDERS}",
         "held": f"../metadata/extractionrun/{held.pk}/change/",
     }  # fmt: skip

@@ -14,8 +14,8 @@ OWN_PAGES = [
     "/admin/event-types/",
     "/admin/journey/",
     "/admin/event-types/metadata.column.modified/",
-    "/admin/catalog/",
-    "/admin/catalog/?q=x",
+    "/admin/catalog/browse/",
+    "/admin/catalog/browse/?q=x",
     "/admin/catalog/compare/",
     "/admin/catalog/impact/",
 ]

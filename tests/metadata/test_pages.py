@@ -17,8 +17,9 @@ from tests.readers.catalog import Catalog
 pytestmark = pytest.mark.django_db
 
 BROWSER, BRANCH, COMPARE, IMPACT = (
-    f"/admin/catalog/{page}" for page in ("", "branch/", "compare/", "impact/")
+    f"/admin/catalog/{page}/" for page in ("browse", "branch", "compare", "impact")
 )
+READ = "/admin/catalog/read/"
 ORDERS = {"source": "erp_db", "schema": "public", "table": "orders"}
 
 
@@ -116,11 +117,11 @@ class TestBrowser:
             assert b"<script>alert" not in console.get(BROWSER, given).content
 
     def test_a_source_is_read_by_who_may_and_once(self, console, onlooker, source):
-        assert onlooker.post(BROWSER + "read/", {"source": "erp_db"}).status_code == 403
-        console.post(BROWSER + "read/", {"source": "erp_db"})
+        assert onlooker.post(READ, {"source": "erp_db"}).status_code == 403
+        console.post(READ, {"source": "erp_db"})
         run = ExtractionRun.objects.get(state="QUEUED")
         assert LogEntry.objects.get().change_message == "extraction requested"
-        again = console.post(BROWSER + "read/", {"source": "erp_db"}, follow=True)
+        again = console.post(READ, {"source": "erp_db"}, follow=True)
         assert "is being read already" in text_of(again)
         assert ExtractionRun.objects.filter(state="QUEUED").get() == run
 

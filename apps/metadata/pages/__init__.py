@@ -15,7 +15,7 @@ BROWSER = Page(
     icon="account_tree",
     position=5,
     views=(
-        View("catalog/", browse, "catalog"),
+        View("catalog/browse/", browse, "catalog"),
         View("catalog/branch/", branch, "catalog-branch"),
         View("catalog/read/", read_now, "catalog-read"),
     ),
