@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
@@ -137,7 +138,7 @@ def _pages(tenant: Tenant, count: int, times: int) -> Iterator[Figure]:
     for name, path in _PAGES.items():
         path = path.format(middle=f"t{count // 2}")
         _opened(client, path)  # The first of all finds no template compiled.
-        spent = [1000 * _timed(lambda path=path: _opened(client, path)) for _ in range(times)]
+        spent = [1000 * _timed(partial(_opened, client, path)) for _ in range(times)]
         slow = quantile(spent, 0.95)
         yield Figure(
             "catalog_pages", slow, f"ms p95, {name}", "the bar", 300, slow / 300, "<= 300 ms",
