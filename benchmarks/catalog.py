@@ -5,27 +5,44 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 from django.db import connection
+from django.test import Client
 
-from apps.accounts.models import Tenant
+from apps.accounts.models import Membership, Tenant, User
 from apps.events.context import acting
+from apps.events.message import Message
+from apps.events.models import OutboxEvent
 from apps.metadata import introspection, services
 from apps.metadata.introspection import Address
 from apps.metadata.models import CatalogTable, DataSource, ExtractionRun
+from apps.oracle import services as oracle
+from apps.oracle.consumers import follow_the_catalog
 
 from . import servers
-from .figure import Figure, Size
+from .figure import Figure, Size, quantile
 from .stage import Stage, stage
 
 TABLES, COLUMNS = 17_000, 8
 AT_ONCE = 500
 """Tables in one transaction: each holds locks until its end."""
 NAME = "large"
+REQUESTS = 30
+_PAGES = {
+    "all sources": "browse/",
+    "a table": "browse/?source=large&schema=erp&table={middle}",
+    "a portion of tables": "branch/?source=large&schema=erp&after={middle}",
+    "search, one table": "browse/?q={middle}",
+    "search, everything": "browse/?q=t",
+    "search, a Korean word": "browse/?q=청구 금액",
+    "impact": "impact/?source=large&schema=erp&table={middle}",
+}
+_TRANSACTION = "SELECT pg_current_xact_id()::text::bigint"
 
 _TABLE = """
 CREATE TABLE erp.t{n} (
@@ -74,6 +91,7 @@ def metadata_extract(size: Size) -> Iterator[Figure]:
             connection.close()
             yield from _runs(place, datasource, count)
             yield _reading(datasource, size)
+            yield from _pages(tenant, count, size.of(REQUESTS, 3))
     servers.drop_database(f"axiom_bench_{NAME}")
 
 
@@ -84,6 +102,7 @@ def _runs(place: Stage, datasource: DataSource, count: int) -> Iterator[Figure]:
     yield _at_most("metadata_first_run_memory", memory / 1024, "MiB", 1024)
     unchanged, _ = _extract(place)
     yield _seconds("metadata_unchanged_run", unchanged, most=10)
+    oracle.reindex()
     _run("ALTER TABLE erp.t7 ALTER code TYPE varchar(40)")
     place.connection.execute("TRUNCATE event_outbox")
     changed, _ = _extract(place)
@@ -91,6 +110,53 @@ def _runs(place: Stage, datasource: DataSource, count: int) -> Iterator[Figure]:
     told = place.count("event_outbox WHERE event_type = 'metadata.column.modified'")
     assert (written, told) == (1, 1)
     yield _seconds("metadata_one_change", changed, most=10)
+    yield _seconds("metadata_one_change_indexed", _indexed(place), most=1)
+
+
+def _indexed(place: Stage) -> float:
+    """Seconds until the reader has that one column indexed again, and no other."""
+    (before,) = place.connection.execute(_TRANSACTION).fetchone()  # type: ignore[misc]
+    messages = [_message(row) for row in OutboxEvent.objects.order_by("seq")]
+    seconds = _timed(lambda: follow_the_catalog(messages))
+    assert place.count(f"oracle_indexentry WHERE xmin::text::bigint >= {before}") == 1
+    assert oracle.reindex().differences == 0
+    return seconds
+
+
+def _message(row: OutboxEvent) -> Message:
+    fields = {
+        "event_id": str(row.event_id), "event_type": row.event_type,
+        "tenant_id": str(row.tenant_id), "aggregate_type": row.aggregate_type,
+        "aggregate_id": row.aggregate_id, "trace_id": "", "payload": row.payload,
+    }  # fmt: skip
+    return Message.of_fields(row.stream, "1-1", fields)
+
+
+def _pages(tenant: Tenant, count: int, times: int) -> Iterator[Figure]:
+    """Pages of the console with all of it behind them."""
+    client = _console(tenant)
+    for name, path in _PAGES.items():
+        path = path.format(middle=f"t{count // 2}")
+        _opened(client, path)  # The first of all finds no template compiled.
+        spent = [1000 * _timed(partial(_opened, client, path)) for _ in range(times)]
+        slow = quantile(spent, 0.95)
+        yield Figure(
+            "catalog_pages", slow, f"ms p95, {name}", "the bar", 300, slow / 300, "<= 300 ms",
+            slow <= 300, quantile(spent, 0.5), quantile(spent, 0.99),
+        )  # fmt: skip
+
+
+def _console(tenant: Tenant) -> Client:
+    user = User.objects.create_user("alice@bench.example", "correct horse", is_staff=True)
+    Membership.objects.create(tenant=tenant, user=user, role="admin")
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def _opened(client: Client, path: str) -> None:
+    answer = client.get(f"/admin/catalog/{path}")
+    assert answer.status_code == 200, answer.content
 
 
 def _extract(place: Stage) -> tuple[float, float]:

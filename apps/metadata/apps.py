@@ -8,3 +8,8 @@ class MetadataConfig(AppConfig):
 
     def ready(self) -> None:
         from apps.metadata import impact  # noqa: F401  (importing it registers it)
+        from apps.metadata.pages import BROWSER, COMPARE, IMPACT
+        from axiom.console.navigation import add_page
+
+        for page in (BROWSER, COMPARE, IMPACT):
+            add_page(page)

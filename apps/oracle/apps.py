@@ -9,6 +9,6 @@ class OracleConfig(AppConfig):
     def ready(self) -> None:
         from django.db.models.signals import post_migrate
 
-        from apps.oracle import impact, vectors  # noqa: F401
+        from apps.oracle import finding, impact, vectors  # noqa: F401
 
         post_migrate.connect(vectors.add_where_possible, sender=self)

@@ -82,9 +82,8 @@ def _asking_words(asked: str, given: dict[str, Any]) -> str:
 
 def _synonyms(question: str, datasource_name: str | None) -> list[str]:
     """What the glossary calls the same as something in the question."""
-    names = [datasource_name] if datasource_name else metadata.datasource_names()
     asked, found = question.casefold(), []
-    for term in (term for name in names for term in metadata.glossary(name)):
+    for term in metadata.glossary(datasource_name or None):
         words = (term.term, *term.synonyms)
         if any(word.casefold() in asked for word in words):
             found += [word for word in words if word.casefold() not in asked]

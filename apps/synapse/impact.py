@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.metadata.selectors import impact
 from apps.synapse.models import EventLogBinding, OntologyLink
 from axiom.references import affected
 
 
-@impact.affects("link")
+@impact.affects("link", label=gettext_lazy("ontology links"), page="synapse_ontologylink")
 def links_on(datasource: str, targets: Sequence[impact.Target]) -> Iterator[impact.Affected]:
     rows = OntologyLink.objects.select_related("node")
     for link, target, used in affected(rows, datasource, targets):
@@ -17,7 +18,7 @@ def links_on(datasource: str, targets: Sequence[impact.Target]) -> Iterator[impa
         yield impact.Affected("link", str(link.pk), link.node.name, how, target)
 
 
-@impact.affects("binding")
+@impact.affects("binding", label=gettext_lazy("event-log bindings"), page="synapse_eventlogbinding")
 def bindings_on(datasource: str, targets: Sequence[impact.Target]) -> Iterator[impact.Affected]:
     for binding, target, used in affected(EventLogBinding.objects.all(), datasource, targets):
         how = _("The event log is read from %(what)s.") % {"what": used}

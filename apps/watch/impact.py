@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from apps.metadata.selectors import impact
 from apps.watch.models import Subscription
@@ -11,7 +12,7 @@ from apps.watch.models import Subscription
 ABOUT_TABLES = ["metadata.table.removed", "metadata.column.modified"]
 
 
-@impact.affects("subscription")
+@impact.affects("subscription", label=gettext_lazy("subscriptions"), page="watch_subscription")
 def subscriptions_on(
     datasource: str, targets: Sequence[impact.Target]
 ) -> Iterator[impact.Affected]:
@@ -19,9 +20,11 @@ def subscriptions_on(
     found = Subscription.objects.filter(
         is_active=True, quarantined_at=None, event_types__overlap=ABOUT_TABLES
     )
+    called = {target[1]: target for target in reversed(targets)}
     for subscription in found:
         named = set(_named(subscription.rule))
-        told = next((each for each in targets if not named or each[1] in named), None)
+        told = next((called[name] for name in named if name in called), None)
+        told = told if named or not targets else targets[0]
         if told:
             how = _("It is told of changes of %(table)s.") % {"table": ".".join(told[:2])}
             key = str(subscription.pk)

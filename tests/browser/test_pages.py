@@ -19,6 +19,10 @@ OWN_PAGES = [
     "/admin/streams/",
     "/admin/streams/axiom:events/",
     "/admin/event-types/metadata.column.modified/",
+    "/admin/catalog/browse/",
+    "/admin/catalog/browse/?q=x",
+    "/admin/catalog/compare/",
+    "/admin/catalog/impact/",
 ]
 OUTSIDE = ["/api/docs/", "/admin/login/?next=/admin/"]
 

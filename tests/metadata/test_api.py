@@ -92,6 +92,7 @@ def test_a_held_run_shows_what_would_change_and_is_decided(source, erp, extract,
     assert {each["kind"] for each in shown["pending"]} == {"table_removed"}
     affected = alice_api.get(at("runs", held, "impact")).json()
     assert [each["kind"] for each in affected] == ["foreign_key"]
+    assert alice_api.get(URL + "impact/", {"run": str(held.pk)}).json() == affected
     answer = alice_api.post(at("runs", held, "approve"), {"note": "planned"})
     assert (answer.status_code, answer.json()["trigger"]) == (202, "approval")
     services.run_extraction(answer.json()["id"])
@@ -180,7 +181,16 @@ def test_impact_is_told(source, alice_api):
     (found,) = alice_api.get(URL + "impact/", where).json()
     assert found["name"] == "public.orders.orders_customer_id_fkey"
     assert alice_api.get(URL + "impact/", where | {"column": "name"}).json() == []
-    assert alice_api.get(URL + "impact/", {}).status_code == 400
+    bad = alice_api.get(URL + "impact/", {"datasource": "erp_db"})
+    assert (bad.status_code, [fault["parameter"] for fault in bad.json()["errors"]]) == (
+        400, ["schema", "table"],
+    )  # fmt: skip
+
+
+def test_the_impact_of_a_run_is_its_tenants_business(source, erp, extract, charlie_api):
+    erp.run("DROP TABLE customers, orders")
+    held = extract(source)
+    assert charlie_api.get(URL + "impact/", {"run": str(held.pk)}).status_code == 404
 
 
 def test_viewers_look_and_do_not_touch(source, bob_api):

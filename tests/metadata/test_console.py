@@ -76,13 +76,11 @@ def test_a_source_is_read_and_tried_by_hand(console, source):
     assert "PostgreSQL" in act(console, "datasource", "try_connection", source).content.decode()
 
 
-def test_a_held_run_shows_who_is_affected_and_is_approved(console, source, erp, extract):
-    erp.run("DROP TABLE customers, orders")
-    held = extract(source)
-    shown = console.get(page("extractionrun", held.pk, of="change")).content.decode()
-    assert "orders_customer_id_fkey" in shown
-    act(console, "extractionrun", "approve", held)
-    assert ExtractionRun.objects.get(trigger="approval").state == "QUEUED"
+def test_a_run_that_waits_is_stopped_from_the_list(console, source):
+    run = services.request_extraction(datasource=source)
+    act(console, "extractionrun", "cancel", run)
+    run.refresh_from_db()
+    assert run.state == "CANCELLED"
 
 
 def test_a_table_is_described_and_tagged(console, source):
@@ -100,5 +98,13 @@ def test_a_term_and_a_snapshot_are_made(console, source):
     console.post(page("glossaryterm", of="add"), body)
     assert GlossaryTerm.objects.get().related_columns == ["public.orders.id"]
     console.post(page("snapshot", of="add"), {"datasource": str(source.pk), "label": "kept"})
-    snapshot = Snapshot.objects.get(label="kept")
-    assert act(console, "snapshot", "restore", snapshot).status_code == 200
+    assert Snapshot.objects.get(label="kept").tables_count == 2
+
+
+def test_snapshots_are_compared_and_restored_on_a_page_of_their_own(console, source):
+    kept = [services.create_snapshot(datasource=source, label=label) for label in "ab"]
+    compared = act(console, "snapshot", "compare", *kept)
+    assert compared.redirect_chain[-1][0].endswith(f"?old={kept[0].pk}&new={kept[1].pk}")
+    looked_at = act(console, "snapshot", "restore", kept[0])
+    assert looked_at.redirect_chain[-1][0].endswith(f"?old={kept[0].pk}&new=now")
+    assert "Choose one" in act(console, "snapshot", "restore", *kept).content.decode()

@@ -127,6 +127,16 @@ DDL = [
      [("foreign_key_removed", "sales.orders", "orders_customer_id_fkey", False)]),
     ("ALTER TABLE sales.orders ADD FOREIGN KEY (id) REFERENCES sales.customers",
      [("foreign_key_added", "sales.orders", "orders_id_fkey", True)]),
+    (("ALTER TABLE sales.orders DROP CONSTRAINT orders_customer_id_fkey,"
+     " ADD CONSTRAINT orders_customer_id_fkey FOREIGN KEY (customer_id)"
+     " REFERENCES sales.customers ON DELETE SET NULL"),
+     [("foreign_key_changed", "sales.orders", "orders_customer_id_fkey", True)]),
+    ("COMMENT ON TABLE sales.orders IS 'What was bought'",
+     [("comment_changed", "sales.orders", "", False)]),
+    ("ALTER TABLE public.log ADD level int GENERATED ALWAYS AS (length(line)) STORED NOT NULL",
+     [("column_added", "public.log", "level", False)]),
+    ("CREATE MATERIALIZED VIEW public.lines AS SELECT line FROM public.log",
+     [("table_added", "public.lines", "", False)]),
     ("DROP INDEX sales.orders_lower", [("index_removed", "sales.orders", "orders_lower", False)]),
     ("DROP INDEX sales.orders_note", [("index_removed", "sales.orders", "orders_note", True)]),
     ("CREATE INDEX log_at ON public.log (at)", [("index_added", "public.log", "log_at", False)]),

@@ -1,6 +1,7 @@
 """Data sources: passwords stay inside, files stay in their directory, SQLite is read for real."""
 
 import contextlib
+import socket
 import sqlite3
 
 import pytest
@@ -97,6 +98,26 @@ def test_a_host_that_is_none_is_told(engine, host):
 def test_mysql_that_is_not_there_is_told():
     with pytest.raises(SourceUnreachable):
         introspection.read(Address("mysql", "x", "127.0.0.1", 1, "u", "p"))
+
+
+def test_a_mysql_that_never_answers_is_given_up_and_loses_nothing(shop, extract, settings):
+    extract(shop)
+    settings.METADATA_STATEMENT_SECONDS = 0.3
+    shop.engine, shop.host = "mysql", "127.0.0.1"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        shop.port = silent.getsockname()[1]
+        shop.save()
+        run = extract(shop)
+    assert (run.state, run.error_code) == ("FAILED", "source_too_slow")
+    assert CatalogTable.objects.count() == 3
+
+
+def test_an_sqlite_file_that_is_broken_loses_nothing(shop, files, extract):
+    extract(shop)
+    (files / "shop.db").write_bytes(b"no database at all" * 100)
+    run = extract(shop)
+    assert (run.state, run.error_code) == ("FAILED", "source_failed")
+    assert CatalogTable.objects.count() == 3
 
 
 def test_a_password_is_sealed(add_source):

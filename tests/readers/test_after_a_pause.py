@@ -2,16 +2,21 @@
 
 import random
 
+import orjson
 import pytest
 
+from apps.events import keys
 from apps.events.bus.redis_streams import RedisStreams
+from apps.events.models import InboxEntry, OutboxEvent
 from apps.oracle import services as oracle
 from apps.oracle.models import CachedQuery, IndexEntry
 from apps.synapse import services as synapse
 from apps.synapse.models import EventLogBinding
 from apps.vision import services as vision
 from apps.vision.models import Cube
+from tests.readers.conftest import READERS
 
+ALL_FOUR = (*READERS, "canvas-bridge")
 TABLES, CHANGES = 60, 1_000
 COLUMNS = {"a": "integer", "b": "numeric", "c": "timestamp", "d": "text"}
 KINDS = {"integer": "number", "bigint": "number", "numeric": "number", "timestamp": "moment",
@@ -108,6 +113,7 @@ def is_true(world):
 
 @pytest.fixture
 def world(readers, catalog, redis_client):
+    readers.groups = ALL_FOUR
     readers.use(RedisStreams(redis_client))
     world = World(catalog, seed=20260105)
     for number in range(TABLES):
@@ -117,16 +123,32 @@ def world(readers, catalog, redis_client):
     return world
 
 
-def test_readers_that_stood_still_know_everything_when_they_go_on(world, readers):
+def browsers_know(redis_client, tenant):
+    """Every change reached the bridge once, and its last word is the last change, or to look anew."""
+    events = OutboxEvent.objects.filter(stream=keys.Stream.METADATA_CHANGES)
+    handled = InboxEntry.objects.filter(group="canvas-bridge").values_list("event_id", flat=True)
+    assert set(handled) == set(events.values_list("event_id", flat=True))
+    ((_id, frame),) = redis_client.xrevrange(keys.notifications(tenant.pk), count=1)
+    last = orjson.loads(frame[b"data"]).get("event_id")
+    assert frame[b"event"] == b"resync" or last == str(events.latest("seq").event_id)
+    return True
+
+
+def test_readers_that_stood_still_know_everything_when_they_go_on(
+    world, readers, redis_client, acme
+):
     for _ in range(CHANGES):
         world.change()
     readers.run()
     assert is_true(world)
+    assert browsers_know(redis_client, acme)
     assert oracle.reindex().differences == 0
     assert vision.validate_all().changed == synapse.reconcile().changed == []
 
 
-def test_a_redis_that_lost_everything_in_between_makes_no_difference(world, readers, redis_client):
+def test_a_redis_that_lost_everything_in_between_makes_no_difference(
+    world, readers, redis_client, acme
+):
     for _ in range(CHANGES // 2):
         world.change()
     while readers.relay.relay_batch():
@@ -136,6 +158,7 @@ def test_a_redis_that_lost_everything_in_between_makes_no_difference(world, read
         world.change()
     readers.run()
     assert is_true(world)
+    assert browsers_know(redis_client, acme)
     assert oracle.reindex().differences == 0
 
 
@@ -143,7 +166,6 @@ def test_any_order_and_any_repetition_ends_in_the_truth(world, readers):
     """Handlers ask the catalog, so even events that overtook each other do no harm."""
     from apps.events.context import acting
     from apps.events.message import Message
-    from apps.events.models import OutboxEvent
     from apps.oracle.consumers import follow_the_catalog
     from apps.vision.consumers import hold_cubes_against_the_catalog
 

@@ -6,8 +6,9 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
 
-from apps.metadata import services
+from apps.metadata import services, wording
 from apps.metadata.admin.acts import CatalogAdmin, OfSource
 from apps.metadata.models import CatalogChange, CatalogColumn, CatalogTable
 from axiom.console.admin import NOBODY, ReadOnly, TenantTabularInline
@@ -91,9 +92,18 @@ class CatalogChangeAdmin(ReadOnly, CatalogAdmin):
 
     group, icon, position = Group.CATALOG, "difference", 16
     list_display = (
-        "kind", "datasource", "schema", "table", "name", "breaking", "actor", "created_at",
+        "kind", "datasource", "schema", "table", "name", "was", "now", "breaking", "actor",
+        "created_at",
     )  # fmt: skip
     list_filter = ("breaking", "kind", OfSource)
     search_fields = ("table", "name")
     list_select_related = ("datasource", "tenant")
     ordering = ("-created_at",)
+
+    @display(description=_("before"))
+    def was(self, change: CatalogChange) -> str:
+        return wording.value(change.kind, change.before)
+
+    @display(description=_("after"))
+    def now(self, change: CatalogChange) -> str:
+        return wording.value(change.kind, change.after)

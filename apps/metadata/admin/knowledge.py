@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.utils.translation import gettext_lazy as _
 
 from apps.metadata import services
 from apps.metadata.admin.acts import CatalogAdmin, OfSource
-from apps.metadata.admin.sources import KEEPERS
+from apps.metadata.keepers import KEEPERS
 from apps.metadata.models import GlossaryTerm, Snapshot
+from apps.metadata.pages.show import link
 from axiom.console.admin import NOBODY
 from axiom.console.groups import Group
 from axiom.permissions import may
@@ -55,7 +56,7 @@ class SnapshotAdmin(CatalogAdmin):
     list_filter = (OfSource,)
     list_select_related = ("datasource", "tenant")
     ordering = ("-created_at",)
-    actions = ("restore",)
+    actions = ("compare", "restore")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         known = ("version", "tables_count", "columns_count", "created_by", "created_at")
@@ -68,6 +69,27 @@ class SnapshotAdmin(CatalogAdmin):
         return may(request, KEEPERS)
 
     @admin.action(description=_("Restore"), permissions=["restore"])
-    def restore(self, request: HttpRequest, snapshots: QuerySet[Snapshot]) -> None:
-        do = lambda snapshot: services.restore_snapshot(snapshot=snapshot)
-        self.act(request, snapshots, "restored", do)
+    def restore(
+        self, request: HttpRequest, snapshots: QuerySet[Snapshot]
+    ) -> HttpResponseRedirect | None:
+        """Of one at a time, after a look at what that would undo."""
+        chosen = list(snapshots[:2])
+        if len(chosen) == 1:
+            return _comparison(old=chosen[0].pk, new="now")
+        messages.error(request, _("Choose one: a catalog cannot be two at once."))
+        return None
+
+    @admin.action(description=_("Compare"), permissions=["view"])
+    def compare(
+        self, request: HttpRequest, snapshots: QuerySet[Snapshot]
+    ) -> HttpResponseRedirect | None:
+        """Two of them, or one with the state of now."""
+        chosen = list(snapshots.order_by("created_at")[:3])
+        if len(chosen) > 2:
+            messages.error(request, _("Choose two, or one to compare it with now."))
+            return None
+        return _comparison(old=chosen[0].pk, new=chosen[1].pk if chosen[1:] else "now")
+
+
+def _comparison(**given: Any) -> HttpResponseRedirect:
+    return HttpResponseRedirect(link("catalog-compare", **{k: str(v) for k, v in given.items()}))

@@ -4,30 +4,32 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminPasswordWidget
 
-from apps.metadata import selectors, services
+from apps.metadata import services
 from apps.metadata.admin.acts import CatalogAdmin, OfSource
+from apps.metadata.keepers import KEEPERS
 from apps.metadata.models import DataSource, ExtractionRun
+from apps.metadata.pages import decide
 from axiom.console.admin import ReadOnly
 from axiom.console.groups import Group
 from axiom.errors import AxiomError
 from axiom.permissions import may
-from axiom.roles import ADMINS, Role
 
-KEEPERS = ADMINS | {Role.ENGINEER}
 State = ExtractionRun.State
+DONE = {"approve": "approved", "reject": "rejected", "cancel": "cancelled"}
 COLOURS = {
     State.QUEUED: "info", State.RUNNING: "info", State.HELD: "warning", State.DONE: "success",
     State.FAILED: "danger", State.CANCELLED: "warning", State.REJECTED: "warning",
     State.APPROVED: "success",
 }  # fmt: skip
-LISTED = 50
 
 
 class DataSourceForm(forms.ModelForm):
@@ -128,16 +130,33 @@ class ExtractionRunAdmin(ReadOnly, CatalogAdmin):
     list_select_related = ("datasource", "tenant")
     ordering = ("-created_at",)
     exclude = ("tenant", "approved_removals")
-    fields = (
-        "datasource", "shown_state", "progress", "trigger", "held_because", "pending_changes",
-        "affected", "error", "tables_count", "columns_count", "added_count", "removed_count",
-        "changed_count", "breaking_count", "requested_by", "created_at", "started_at",
-        "finished_at", "decided_by", "decided_at", "note",
-    )  # fmt: skip
-    actions = ("approve", "reject", "cancel")
+    actions = ("cancel",)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self.fields
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> Any:
+        """A page of its own: a run is looked at and decided, not edited."""
+        run = self.get_object(request, object_id)
+        if run is None:
+            return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
+        if not self.has_view_permission(request, run):
+            raise PermissionDenied
+        return self._decide(request, run) if request.method == "POST" else decide.show(request, run)
+
+    def _decide(self, request: HttpRequest, run: ExtractionRun) -> HttpResponse:
+        if not decide.may_decide(request, run):
+            raise PermissionDenied
+        do, note = request.POST.get("do", ""), request.POST.get("note", "").replace("\0", "")[:500]
+        if do == "approve" and not request.POST.get("confirmed"):
+            messages.error(request, _("Nothing was approved: confirm that you have seen its size."))
+            return HttpResponseRedirect(request.path)
+        if do not in decide.DECISIONS:
+            return HttpResponseBadRequest()
+        try:
+            then = decide.DECISIONS[do](run, note)
+        except AxiomError as refusal:
+            messages.error(request, gettext(refusal.message))
+            return HttpResponseRedirect(request.path)
+        self.log_change(request, run, DONE[do])
+        return HttpResponseRedirect(reverse("admin:metadata_extractionrun_change", args=[then.pk]))
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return may(request, KEEPERS)
@@ -152,31 +171,6 @@ class ExtractionRunAdmin(ReadOnly, CatalogAdmin):
             return str(run.get_step_display())
         return f"{run.get_step_display()}: {run.done} / {run.total}"
 
-    @display(description=_("pending changes"))
-    def pending_changes(self, run: ExtractionRun) -> Any:
-        rows = ((each["kind"], f"{each['schema']}.{each['table']}", each["name"])
-                for each in run.pending[:LISTED])  # fmt: skip
-        return _listed(rows, len(run.pending))
-
-    @display(description=_("who is affected"))
-    def affected(self, run: ExtractionRun) -> Any:
-        found = selectors.affected_by_run(run) if run.pending else []
-        return _listed(((each.kind, each.name, each.how) for each in found[:LISTED]), len(found))
-
-    @admin.action(description=_("Approve: let the tables go"), permissions=["decide"])
-    def approve(self, request: HttpRequest, runs: QuerySet[ExtractionRun]) -> None:
-        self.act(request, runs, "approved", lambda run: services.approve(run=run))
-
-    @admin.action(description=_("Reject: keep the catalog"), permissions=["decide"])
-    def reject(self, request: HttpRequest, runs: QuerySet[ExtractionRun]) -> None:
-        self.act(request, runs, "rejected", lambda run: services.reject(run=run))
-
     @admin.action(description=_("Stop"), permissions=["decide"])
     def cancel(self, request: HttpRequest, runs: QuerySet[ExtractionRun]) -> None:
         self.act(request, runs, "cancelled", lambda run: services.cancel(run=run))
-
-
-def _listed(rows: Any, count: int) -> Any:
-    shown = format_html_join("", "<li>{} <b>{}</b> {}</li>", rows)
-    more = format_html("<li>… {}</li>", count) if count > LISTED else ""
-    return format_html("<ul>{}{}</ul>", shown, more) if count else "-"

@@ -1,14 +1,19 @@
 """Who is affected by a change of a table or a column."""
 
 from typing import Any
+from uuid import UUID
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.metadata import selectors
+from apps.metadata.models import ExtractionRun
+from apps.metadata.selectors.impact import Affected
 from axiom.api.views import ApiView
 
 
@@ -22,10 +27,22 @@ class AffectedSerializer(serializers.Serializer[Any]):
 
 
 class ImpactQuery(serializers.Serializer[Any]):
-    datasource = serializers.CharField()
-    schema = serializers.CharField()
-    table = serializers.CharField()
+    """A table, a column of it, or what a held run would change."""
+
+    datasource = serializers.CharField(required=False)
+    schema = serializers.CharField(required=False)
+    table = serializers.CharField(required=False)
     column = serializers.CharField(required=False, default=None, allow_null=True)
+    run = serializers.UUIDField(
+        required=False, default=None, help_text="A run that waits for approval; instead of a table."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        missing = [name for name in ("datasource", "schema", "table") if name not in attrs]
+        if missing and attrs["run"] is None:
+            said = _("Name a table, or a run that waits for approval.")
+            raise serializers.ValidationError({name: [said] for name in missing})
+        return attrs
 
 
 class ImpactView(ApiView, APIView):
@@ -37,7 +54,12 @@ class ImpactView(ApiView, APIView):
     def get(self, request: Request) -> Response:
         query = ImpactQuery(data=request.query_params)
         query.is_valid(raise_exception=True)
-        given = query.validated_data
-        target = given["schema"], given["table"], given["column"]
-        found = selectors.impact.affected_by(given["datasource"], [target])
-        return Response(AffectedSerializer(found, many=True).data)
+        return Response(AffectedSerializer(_affected(**query.validated_data), many=True).data)
+
+
+def _affected(
+    run: UUID | None, column: str | None, datasource: str = "", schema: str = "", table: str = ""
+) -> list[Affected]:
+    if run is not None:
+        return selectors.affected_by_run(get_object_or_404(ExtractionRun.objects.all(), pk=run))
+    return selectors.impact.affected_by(datasource, [(schema, table, column)])

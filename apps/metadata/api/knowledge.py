@@ -13,8 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.metadata import services
-from apps.metadata.api.sources import KEEPERS, PendingSerializer
+from apps.metadata.api.sources import PendingSerializer
 from apps.metadata.diff import Change
+from apps.metadata.keepers import KEEPERS
 from apps.metadata.models import DataSource, GlossaryTerm, Snapshot
 from apps.metadata.services.store import plain
 from axiom.api.views import FullResource, Listed, Made, Resource, Shown

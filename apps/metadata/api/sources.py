@@ -16,12 +16,9 @@ from rest_framework.response import Response
 from apps.cases import selectors as cases
 from apps.metadata import selectors, services
 from apps.metadata.api.impact import AffectedSerializer
+from apps.metadata.keepers import KEEPERS
 from apps.metadata.models import DataSource, Engine, ExtractionRun
 from axiom.api.views import FullResource, Listed, Resource, Shown
-from axiom.roles import ADMINS, Role
-
-KEEPERS = ADMINS | {Role.ENGINEER}
-"""Who decides which databases are read."""
 
 
 class DataSourceSerializer(serializers.ModelSerializer[DataSource]):

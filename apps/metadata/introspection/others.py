@@ -10,7 +10,13 @@ from django.conf import settings
 from sqlalchemy import exc
 from sqlalchemy.engine.reflection import ObjectKind
 
-from apps.metadata.errors import SourceDropped, SourceFailed, SourceRefused, SourceUnreachable
+from apps.metadata.errors import (
+    SourceDropped,
+    SourceFailed,
+    SourceRefused,
+    SourceTooSlow,
+    SourceUnreachable,
+)
 from apps.metadata.introspection.address import Address
 from apps.metadata.introspection.progress import Progress, Watcher, unwatched
 from apps.metadata.models import Engine
@@ -201,6 +207,8 @@ def _kind_of(error: exc.DBAPIError) -> type[SourceFailed]:
     number = next(iter(getattr(error.orig, "args", ())), None)
     if number in _DENIED:
         return SourceRefused
+    if "timed out" in str(error.orig) and number == 2013:
+        return SourceTooSlow
     if error.connection_invalidated or number == 2013:
         return SourceDropped
     unreachable = number == 2003 or "unable to open" in str(error.orig)

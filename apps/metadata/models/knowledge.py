@@ -3,10 +3,14 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop as noop
 
 from apps.events.ids import uuid7
 from axiom.tenancy import TenantOwned
+
+AFTER_EXTRACTION = noop("After an extraction")
 
 
 class GlossaryTerm(TenantOwned):
@@ -150,3 +154,8 @@ class Snapshot(TenantOwned):
 
     def __str__(self) -> str:
         return self.label or f"{self.created_at:%F %T}"
+
+    @property
+    def shown_label(self) -> str:
+        """Those that Axiom kept by itself are called so in the reader's language."""
+        return gettext(AFTER_EXTRACTION) if self.label == AFTER_EXTRACTION else self.label

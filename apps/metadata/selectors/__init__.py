@@ -1,6 +1,6 @@
 """What is known of the catalog. Everything here is of the current tenant."""
 
-from apps.metadata.selectors import impact
+from apps.metadata.selectors import browse, finding, impact
 from apps.metadata.selectors.known import (
     KnownColumn,
     KnownTable,
@@ -16,7 +16,9 @@ __all__ = [
     "KnownTable",
     "KnownTerm",
     "affected_by_run",
+    "browse",
     "datasource_names",
+    "finding",
     "glossary",
     "impact",
     "known_tables",

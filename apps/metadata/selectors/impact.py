@@ -5,17 +5,19 @@ in `ready()`:
 
     from apps.metadata.selectors import impact
 
-    @impact.affects("cube")
+    @impact.affects("cube", label=_("cubes"), page="vision_cube")
     def cubes_on(datasource: str, targets: Sequence[Target]) -> Iterable[Affected]:
         ...
 
 It is called once for all targets, acting for the tenant, and looks only at its own tables. A
 target without a column means the whole table: whatever uses any column of it is affected.
+`page` is the admin where such a thing is shown.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 Target = tuple[str, str, str | None]
 """Schema, table, and a column of it or None."""
@@ -35,16 +37,22 @@ class Affected:
 Finder = Callable[[str, Sequence[Target]], Iterable[Affected]]
 
 _finders: dict[str, Finder] = {}
+_shown: dict[str, tuple[Any, str]] = {}
 
 
-def affects(kind: str) -> Callable[[Finder], Finder]:
+def affects(kind: str, *, label: Any = "", page: str = "") -> Callable[[Finder], Finder]:
     """Register who finds the things of this kind (`query`, `binding`, `cube` ...)."""
 
     def register(finder: Finder) -> Finder:
-        _finders[kind] = finder
+        _finders[kind], _shown[kind] = finder, (label or kind, page)
         return finder
 
     return register
+
+
+def shown(kind: str) -> tuple[Any, str]:
+    """What things of this kind are called, and their admin."""
+    return _shown.get(kind, (kind, ""))
 
 
 def affected_by(

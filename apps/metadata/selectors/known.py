@@ -60,9 +60,11 @@ def known_tables(
     ]
 
 
-def glossary(datasource_name: str) -> list[KnownTerm]:
-    """The terms of a data source, by name."""
-    terms = GlossaryTerm.objects.filter(datasource__name=datasource_name).order_by("term")
+def glossary(datasource_name: str | None = None) -> list[KnownTerm]:
+    """The terms of a data source, or of all of them, by name."""
+    terms = GlossaryTerm.objects.order_by("term", "id")
+    if datasource_name is not None:
+        terms = terms.filter(datasource__name=datasource_name)
     return [
         KnownTerm(each.term, each.definition, tuple(each.synonyms), tuple(each.related_columns))
         for each in terms

@@ -25,6 +25,7 @@ from apps.metadata.errors import (
 )
 from apps.metadata.introspection import Address, Progress, Watcher
 from apps.metadata.models import DataSource, ExtractionRun
+from apps.metadata.models.knowledge import AFTER_EXTRACTION
 from apps.metadata.services import announce
 from apps.metadata.services.snapshots import keep_snapshot
 from apps.metadata.services.store import counts_of, plain, store
@@ -37,7 +38,6 @@ TOO_MANY_REMOVALS = noop("More tables would go than this data source tolerates."
 SCHEMAS_NOT_SEEN = noop("Schemas that should be read cannot be seen.")
 CRASHED = noop("The process that ran it ended: ask for it again.")
 BROKE = noop("Something unexpected happened: the log says what.")
-AFTER_EXTRACTION = noop("After an extraction")
 LISTED_PENDING = 1_000
 TELL_SECONDS = 0.5
 LOST_AFTER = timedelta(minutes=2)
