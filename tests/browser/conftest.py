@@ -77,10 +77,10 @@ class Visit:
         self.page.evaluate("() => new Promise(done => requestIdleCallback(done, {timeout: 500}))")
         return answer.status if answer else 0
 
-    def log_in(self, user) -> None:
+    def log_in(self, user, password: str = PASSWORD) -> None:
         self.open("/admin/login/")
         self.page.fill("[name=username]", user.email)
-        self.page.fill("[name=password]", PASSWORD)
+        self.page.fill("[name=password]", password)
         self.page.click("#login-form button[type=submit]")
         self.page.wait_for_url("**/admin/")
 

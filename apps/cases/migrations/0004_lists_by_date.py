@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0003_tenants_have_a_time_zone'),
-        ('cases', '0001_cases'),
+        ('cases', '0003_tell_of_cases_that_were_there'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
