@@ -1,6 +1,7 @@
 """Triage of dead letters in a real browser: by kind, edited, sent again, stopped, discarded."""
 
 import pytest
+from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 
 from apps.events.bus.redis_streams import RedisStreams
@@ -15,6 +16,12 @@ from tests.events.conftest import handle, leases_end, thing_happened  # noqa: F4
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("leases_end")]
 LETTERS = "/admin/events/deadletter/"
+
+
+@pytest.fixture(autouse=True)
+def content_types_are_asked_for_again(transactional_db):
+    """The database is emptied after each test, and Django remembers the numbers it had."""
+    ContentType.objects.clear_cache()
 
 
 @pytest.fixture
@@ -111,9 +118,12 @@ def test_chosen_ones_are_discarded_with_a_reason(window, staff):
     window.open(LETTERS)
     for number in (0, 1):
         page.check(f".action-select >> nth={number}")
+    page.wait_for_selector(".action-counter >> text=2 of")
     page.select_option("select[name=action]", "discard_selected")
     page.fill("input[name=reason]", "sent twice by mistake")
-    page.click("button[name=index]")
+    assert page.input_value("select[name=action]") == "discard_selected"
+    with page.expect_navigation():
+        page.click("button[name=index]")
     page.wait_for_selector("text=2 letters were discarded.")
     acts = DeadLetterAct.objects.values_list("actor", "reason")
     assert list(acts) == [(staff.email, "sent twice by mistake")] * 2
