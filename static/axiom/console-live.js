@@ -47,17 +47,35 @@ const entry = (told) => {
   return item;
 };
 
+// Out of the header, above everything: a form's bar of buttons would cover what comes.
+const toasts = document.getElementById("live-toasts");
+document.body.append(toasts);
+
 const toast = (told) => {
   const word = entry(told);
-  document.getElementById("live-toasts").append(word);
+  toasts.append(word);
   setTimeout(() => word.remove(), TOAST_MS);
 };
 
+// What is unread, the newest first; each once, whether it was asked for or came by itself.
+const unread = new Map();
+
+const show = (told) => {
+  for (const each of told) unread.set(each.number, each);
+  const newest = [...unread.values()].sort((a, b) => b.number - a.number).slice(0, LISTED);
+  place("list").replaceChildren(...newest.map(entry));
+  place("nothing").hidden = newest.length > 0;
+};
+
+// A page hears only what comes while it is open: what came before is asked for when somebody looks.
+const lookBack = async () => {
+  if (!bell.open) return;
+  const answer = await ask(`?unread=true&page_size=${LISTED}`).catch(() => null);
+  if (answer?.ok) show((await answer.json()).results);
+};
+
 const hear = (told) => {
-  const list = place("list");
-  list.prepend(entry(told));
-  while (list.children.length > LISTED) list.lastChild.remove();
-  place("nothing").hidden = true;
+  show([told]);
   if (told.number > known.last_number) {
     known = { unread: known.unread + 1, last_number: told.number };
     showCount();
@@ -72,8 +90,8 @@ const tell = (name, detail) => document.dispatchEvent(new CustomEvent(`axiom:${n
 const readAll = async () => {
   const answer = await ask("read-all/", { method: "POST", body: JSON.stringify({ up_to: known.last_number }) });
   if (!answer.ok) return;
-  place("list").replaceChildren();
-  place("nothing").hidden = false;
+  unread.clear();
+  show([]);
   await count();
 };
 
@@ -90,5 +108,6 @@ if (bell) {
   for (const name of [...CATALOG, "resync"])
     live.addEventListener(name, ({ detail }) => tell("catalog", { type: name, ...detail }));
   place("read-all").addEventListener("click", readAll);
+  bell.addEventListener("toggle", lookBack);
   count().then(() => live.start());
 }

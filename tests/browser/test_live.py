@@ -103,6 +103,19 @@ def test_all_are_read_with_one_click(window, tell):
     assert window.page.is_visible("#live [data-show=nothing]")
 
 
+def test_the_bell_shows_what_came_before_the_page_was_opened(window, tell):
+    window.page.goto("about:blank")
+    tell("First")
+    tell("Second")
+    window.open("/admin/")
+    window.page.click("#live summary")
+    window.page.wait_for_selector("#live [data-show=list] >> text=First")
+    words = window.page.locator("#live [data-show=list] strong").all_text_contents()
+    assert words == ["Second", "First"]
+    assert window.page.is_hidden("#live [data-show=nothing]")
+    assert window.complaints == []
+
+
 def test_the_oldest_of_four_tabs_gives_way_and_does_not_fight_for_it(window):
     stands(window.page, "live")
     tabs = [window.context.new_page() for _ in range(3)]
