@@ -28,7 +28,7 @@ DEEDS = {
         lambda alert, by, words: services.record_root_cause(alert=alert, root_cause=words),
     ),
     "team_notified": Deed(
-        _("Write down that the team was notified"),
+        _("Tell the team"),
         lambda alert, by, words: services.record_team_notified(alert=alert, note=words),
     ),
     "action": Deed(
