@@ -1,11 +1,12 @@
 """What a match says, in one sentence, in any language: made of its facts, whenever it is read."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -129,10 +130,24 @@ def hours(number: float) -> str:
 
 
 def shown(value: Any) -> str:
+    """A value as people read it: numbers with their thousands, moments on the reader's clock."""
+    if isinstance(value, str) and (moment := _moment(value)):
+        return f"{timezone.localtime(moment):%Y-%m-%d %H:%M %Z}"
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = f"{value:,}" if type(value) in (int, float) else str(value)
     return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def _moment(text: str) -> datetime | None:
+    # Looked at before it is parsed: nearly every text is something else.
+    if text[10:11] != "T" or not text[:4].isdecimal():
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
 
 
 _SENTENCES = {
