@@ -23,6 +23,9 @@ WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 DOCUMENTS = DIRECTORY / "documents" / (WORKER or "main")
 GIVEN = {"TEST_DATABASE_URL", "TEST_REDIS_URL"} <= os.environ.keys()
 
+OURS = "AXIOM_TESTS_OWN_SERVERS"
+"""Tells the workers of a run that the servers they find are its own."""
+
 _leaving = contextlib.ExitStack()
 
 
@@ -31,6 +34,8 @@ def _start_servers() -> None:
     _hurry(embedded.Postgres(DIRECTORY))
     os.environ.setdefault("TEST_DATABASE_URL", urls.database)
     os.environ.setdefault("TEST_REDIS_URL", urls.redis)
+    if os.environ["TEST_DATABASE_URL"] == urls.database:
+        os.environ[OURS] = "1"
 
 
 def _hurry(postgres: embedded.Postgres) -> None:

@@ -166,7 +166,9 @@ class TestEntries:
         assert found.event_id == event_id
         assert looked.entry_of_event(EVENTS, event_id, tenant_id=uuid4()) is None
 
-    @pytest.mark.parametrize("name", ["998d7cf5-0471-4ba6-ba7a-c67ea803e999", "1-1", "nothing", "1-", "9" * 40 + "-0"])
+    @pytest.mark.parametrize(
+        "name", ["998d7cf5-0471-4ba6-ba7a-c67ea803e999", "1-1", "nothing", "1-", "9" * 40 + "-0"]
+    )
     def test_an_id_that_nothing_has_leads_to_the_journey(self, name, platform, redis_client):
         assert "has no entry with the id" in said(platform, page_of(), id=name)
 
