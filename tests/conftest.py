@@ -20,13 +20,14 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Under pytest 9.2 all operations of Schemathesis have one id, and of one id one test runs."""
     for item in items:
         operation = getattr(item, "operation_label", None)
         if operation and operation not in item.nodeid:
             item._id = type(item.id).parse(f"{item.nodeid}[{operation}]")
+    yield  # pytest-django has an order of its own.
     # Minutes long: begun last, it would keep one worker busy while the others have nothing to do.
     items.sort(key=lambda item: "test_benchmarks.py" not in item.nodeid)
 
