@@ -67,12 +67,12 @@ def _converse(order: str, seconds: float, stop: threading.Event | None) -> bytes
         until = time.monotonic() + seconds
         sent: bytes | None = order.encode()
         while True:
+            if stop is not None and stop.is_set():
+                raise Interrupted
             try:
                 return child.communicate(sent, timeout=_TICK_SECONDS)[0]
             except subprocess.TimeoutExpired:
                 sent = None
-            if stop is not None and stop.is_set():
-                raise Interrupted
             if time.monotonic() > until:
                 raise errors.TakesTooLong
 

@@ -190,7 +190,7 @@ def test_impact_is_told(source, alice_api):
 def test_the_impact_of_a_run_is_its_tenants_business(source, erp, extract, charlie_api):
     erp.run("DROP TABLE customers, orders")
     held = extract(source)
-    assert charlie_api.get(URL + "impact/", {"run": str(held.pk)}).status_code == 404
+    assert charlie_api.get(URL + "impact/", {"run": str(held.pk)}).status_code == 400
 
 
 def test_viewers_look_and_do_not_touch(source, bob_api):

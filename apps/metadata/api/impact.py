@@ -6,7 +6,6 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -61,5 +60,8 @@ def _affected(
     run: UUID | None, column: str | None, datasource: str = "", schema: str = "", table: str = ""
 ) -> list[Affected]:
     if run is not None:
-        return selectors.affected_by_run(get_object_or_404(ExtractionRun.objects.all(), pk=run))
+        found = ExtractionRun.objects.filter(pk=run).first()
+        if found is None:
+            raise serializers.ValidationError({"run": [_("There is no such run.")]})
+        return selectors.affected_by_run(found)
     return selectors.impact.affected_by(datasource, [(schema, table, column)])

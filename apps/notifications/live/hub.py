@@ -227,7 +227,9 @@ class Hub:
 
     async def _look(self) -> None:
         try:
-            await asyncio.wait_for(self._look_now.wait(), LOOK_SECONDS)
+            # Not wait_for(): in Python 3.11 it loses a cancellation that comes with the word.
+            async with asyncio.timeout(LOOK_SECONDS):
+                await self._look_now.wait()
         except TimeoutError:
             await self._occupied.wait()
         self._look_now.clear()
